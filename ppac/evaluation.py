@@ -1,0 +1,166 @@
+"""From a scorer to metrics: rank everything once, then count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import polars as pl
+import torch
+from pydantic import Field
+
+from ppac import registry
+from ppac.config import FILE, Section
+from ppac.errors import Problem
+from ppac.files import read_table
+from ppac.interactions import Interactions
+from ppac.lists import Lists, hits_of
+from ppac.progress import bar
+from ppac.ranking import Ranker
+from ppac.scorer import Scorer
+
+
+class EvaluateConfig(Section):
+    metrics: list[str]
+    cutoffs: list[int]
+    popularity_cutoff: int = Field(gt=0)
+    head_items: float = Field(gt=0, lt=1)
+    tail_interactions: float = Field(gt=0, lt=1)
+
+    def headline(self) -> list[str]:
+        """The metrics worth a stage's closing line."""
+        k = self.popularity_cutoff
+        return [f"recall_at_{k}", f"ndcg_at_{k}", f"random_ndcg_at_{k}"]
+
+
+class Forced(Section):
+    """Inference-only weights named at the top of params.yaml."""
+
+    gamma: float | Literal["tuned"]
+    beta: float | Literal["tuned"]
+
+    @classmethod
+    def of(cls, params: Mapping[str, object]) -> Forced:
+        for name in cls.model_fields:
+            value = params.get(name)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value != "tuned" and not (number and np.isfinite(value)):
+                raise Problem(f"{FILE}: '{name}' is {value!r}: it must be a number or 'tuned'.")
+        return cls(**{name: params[name] for name in cls.model_fields})
+
+    def over(self, tuned: Mapping[str, float]) -> dict[str, float]:
+        """The tuned weights, with what is forced in their place."""
+        forced = {k: v for k, v in self.model_dump().items() if k in tuned and v != "tuned"}
+        return {**tuned, **forced}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    metrics: dict[str, float]
+    per_user: pl.DataFrame  # user (dense) and a column for each per-user metric
+    top: pl.DataFrame  # user, item (dense), rank, score, pp, gp
+
+
+def evaluate(
+    scorer: Scorer,
+    weights: Mapping[str, float],
+    ranker: Ranker,
+    test: Interactions,
+    random_test: Interactions,
+    config: EvaluateConfig,
+) -> Evaluation:
+    """Score every user's ranking on both tests; popularity metrics are over all users."""
+    everyone = np.arange(test.n_users)
+    depth = max(*config.cutoffs, config.popularity_cutoff)
+    items, scores = rank(scorer, weights, ranker, everyone, depth)
+    lists, at_random = (
+        Lists(
+            users=everyone,
+            items=items,
+            relevant=relevant.user_counts,
+            hits=hits_of(everyone, items, relevant),
+            popularity=ranker.popularity,
+            head_items=config.head_items,
+            tail_interactions=config.tail_interactions,
+        )
+        for relevant in (test, random_test)
+    )
+
+    columns, metrics = {"user": everyone}, {}
+    for name in config.metrics:
+        kind = registry.find("metrics", name).KIND
+        cutoffs = config.cutoffs if kind == "accuracy" else [config.popularity_cutoff]
+        for k in cutoffs:
+            add(metrics, columns, f"{name}_at_{k}", name, lists, k)
+        if kind == "accuracy":
+            k = config.popularity_cutoff
+            add(metrics, columns, f"random_{name}_at_{k}", name, at_random, k)
+    top = top_table(lists, scores, config.popularity_cutoff)
+    return Evaluation(metrics, pl.DataFrame(columns, nan_to_null=True), top)
+
+
+def rank(
+    scorer: Scorer, weights: Mapping[str, float], ranker: Ranker, users: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The best ``k`` items of each user, and their scores."""
+    found = []
+    with torch.inference_mode(), bar(total=len(users), desc="ranking", unit="user") as progress:
+        for block in ranker.blocks(users):
+            found.append(block.top(scorer, scorer.parts(block.ids), weights, k))
+            progress.update(len(block.users))
+    items, scores = zip(*found, strict=True)
+    return np.concatenate(items), np.concatenate(scores)
+
+
+def add(
+    metrics: dict[str, float],
+    columns: dict[str, np.ndarray],
+    label: str,
+    name: str,
+    lists: Lists,
+    k: int,
+) -> None:
+    """Compute one metric: its mean, and where it has one its value per user."""
+    module = registry.find("metrics", name)
+    accuracy = module.KIND == "accuracy"
+    where = lists.relevant > 0 if accuracy else np.ones(len(lists.users), dtype=bool)
+    if not where.any():
+        return
+    value = module.score(lists.rows(where), k)
+    if isinstance(value, float):
+        metrics[label] = round(value, 6)
+        return
+    if value.shape != (where.sum(),):
+        raise ValueError(f"metric {name} must give one value per user, not {value.shape}")
+    metrics[label] = round(float(value.mean()), 6)
+    columns[label] = np.full(len(where), np.nan)
+    columns[label][where] = value
+
+
+def top_table(lists: Lists, scores: np.ndarray, k: int) -> pl.DataFrame:
+    """The first ``k`` of every list as rows."""
+    items = lists.items[:, :k]
+    n, width = items.shape
+    table = pl.DataFrame(
+        {
+            "user": np.repeat(lists.users, width).astype(np.int32),
+            "rank": np.tile(np.arange(1, width + 1, dtype=np.int16), n),
+            "item": items.ravel().astype(np.int32),
+            "score": scores[:, :k].ravel(),
+            "pp": lists.pp[:, :k].ravel(),
+            "gp": lists.gp[items.ravel()],
+        }
+    )
+    return table.filter(pl.col("item") >= 0)
+
+
+def with_source_ids(table: pl.DataFrame, split: Path) -> pl.DataFrame:
+    """Dense user and item numbers replaced by the source's own ids."""
+    for name in ("user", "item"):
+        if name in table.columns:
+            ids = read_table(split / f"{name}s.parquet")["id"]
+            table = table.with_columns(ids.gather(table[name]).alias(name))
+    return table

@@ -1,0 +1,75 @@
+"""Where each artefact lies, relative to the pipeline's folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+RANKERS = "rankers"  # stands in the place of the base for methods that learn nothing
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The artefacts of one dataset."""
+
+    name: str
+
+    @property
+    def raw(self) -> Path:
+        return Path("data/raw") / self.name
+
+    @property
+    def split(self) -> Path:
+        return Path("data/split") / self.name
+
+    @property
+    def neighbours(self) -> Path:
+        return Path("data/neighbours") / f"{self.name}.parquet"
+
+    @property
+    def popularity(self) -> Path:
+        return Path("data/popularity") / self.name
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The artefacts of one (dataset, base, method)."""
+
+    dataset: str
+    base: str
+    method: str
+
+    def __str__(self) -> str:
+        return f"{self.dataset}/{self.base}/{self.method}"
+
+    @property
+    def run(self) -> Path:
+        return Path("runs") / self.dataset / self.base / self.method
+
+    @property
+    def model(self) -> Path:
+        return self.run / "train" / "model.safetensors"
+
+    @property
+    def curve(self) -> Path:
+        return self.run / "train" / "curve.csv"
+
+    @property
+    def tuned(self) -> Path:
+        return self.run / "tune" / "tuned.json"
+
+    @property
+    def surface(self) -> Path:
+        return self.run / "tune" / "surface.csv"
+
+    @property
+    def per_user(self) -> Path:
+        return self.run / "evaluate" / "per_user.parquet"
+
+    @property
+    def top(self) -> Path:
+        return self.run / "evaluate" / "top.parquet"
+
+    @property
+    def metrics(self) -> Path:
+        return Path("metrics") / self.dataset / self.base / f"{self.method}.json"

@@ -1,0 +1,29 @@
+"""The base model alone, trained with BPR on raw scores."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from ppac.config import Section
+from ppac.method import Batch, Method, Shared, bpr
+from ppac.model import Model
+
+
+class Config(Section):
+    pass
+
+
+class Net(Method):
+    def __init__(self, model: Model, shared: Shared, l2: float, config: Config) -> None:
+        super().__init__(model, l2)
+
+    def loss(self, batch: Batch) -> Tensor:
+        users, items = self.model.rep()
+        u = users[batch.users]
+        positive = self.model.pair(u, items[batch.positives])
+        negative = self.model.pair(u, items[batch.negatives])
+        return bpr(positive, negative) + self.regulariser(batch)
+
+    def parts(self, users: Tensor) -> Tensor:
+        left, right = self.model.rep()
+        return self.model.block(left[users], right)

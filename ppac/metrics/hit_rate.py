@@ -1,0 +1,13 @@
+"""Hit rate: whether there is at least one hit among the first k."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ppac.lists import Lists
+
+KIND = "accuracy"
+
+
+def score(lists: Lists, k: int) -> np.ndarray:
+    return lists.hits[:, :k].any(axis=1).astype(np.float64)

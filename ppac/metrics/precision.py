@@ -1,0 +1,13 @@
+"""Precision: the share of the first k places that are hits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ppac.lists import Lists
+
+KIND = "accuracy"
+
+
+def score(lists: Lists, k: int) -> np.ndarray:
+    return lists.hits[:, :k].sum(axis=1) / k

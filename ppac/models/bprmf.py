@@ -1,0 +1,24 @@
+"""BPRMF: the score is the inner product of two embeddings (Rendle et al., 2009)."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from ppac.config import Section
+from ppac.interactions import Interactions
+from ppac.model import Model
+
+
+class Config(Section):
+    dim: int
+
+
+class Net(Model):
+    def __init__(self, train: Interactions, config: Config) -> None:
+        super().__init__(train, config.dim)
+
+    def pair(self, users: Tensor, items: Tensor) -> Tensor:
+        return (users * items).sum(-1)
+
+    def block(self, users: Tensor, items: Tensor) -> Tensor:
+        return users @ items.T

@@ -1,0 +1,50 @@
+"""NCF as the PPAC release has it: a perceptron over both embeddings, with no product branch."""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+from torch import Tensor, nn
+
+from ppac.config import Section
+from ppac.interactions import Interactions
+from ppac.model import Model
+
+
+class Config(Section):
+    dim: int
+    hidden: list[int]
+
+
+class Net(Model):
+    """r = MLP([z_u ; z_i]), ReLU between the layers and nothing after the last.
+
+    The first layer is split, W [u ; i] = W_u u + W_i i: ranking all items then shares the
+    item half between users.
+    """
+
+    def __init__(self, train: Interactions, config: Config) -> None:
+        super().__init__(train, config.dim)
+        first = nn.Linear(2 * config.dim, config.hidden[0])  # one layer, for its initial scale
+        self.user_half = nn.Linear(config.dim, config.hidden[0])
+        self.item_half = nn.Linear(config.dim, config.hidden[0], bias=False)
+        with torch.no_grad():
+            self.user_half.weight.copy_(first.weight[:, : config.dim])
+            self.user_half.bias.copy_(first.bias)
+            self.item_half.weight.copy_(first.weight[:, config.dim :])
+        sizes = [*config.hidden, 1]
+        self.rest = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
+
+    def pair(self, users: Tensor, items: Tensor) -> Tensor:
+        return self._above(self.user_half(users) + self.item_half(items))
+
+    def block(self, users: Tensor, items: Tensor) -> Tensor:
+        left, right = self.user_half(users), self.item_half(items)
+        return torch.stack([self._above(row + right) for row in left])
+
+    def _above(self, hidden: Tensor) -> Tensor:
+        """Everything after the first layer's sums: (..., h) to (...)."""
+        for layer in self.rest:
+            hidden = layer(torch.relu(hidden))
+        return hidden.squeeze(-1)

@@ -1,0 +1,1 @@
+"""Learning-free rankers. One file each; see ``ppac/scorer.py``."""

@@ -1,0 +1,1 @@
+"""The pipeline's stages: thin doors from the command line to the library."""

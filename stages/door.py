@@ -1,0 +1,65 @@
+"""What every stage does at its door: parse, load settings, report problems in one line."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ppac import registry
+from ppac.config import FILE, read_params
+from ppac.errors import Problem, nearest
+
+SHARED = {"seed", "k", "gamma", "beta", "compute"}
+AXES = {"datasets", "bases", "methods", "rankers", "protocol"}
+
+
+def arguments(description: str | None, *names: str) -> argparse.Namespace:
+    """Parse required ``--name value`` options; an unknown option is an error."""
+    parser = argparse.ArgumentParser(description=description)
+    for name in names:
+        parser.add_argument(f"--{name}", required=True)
+    return parser.parse_args()
+
+
+def params() -> dict[str, Any]:
+    """All of params.yaml, with every top-level key known."""
+    values = read_params(Path.cwd())
+    stages = {path.stem for path in Path(__file__).parent.glob("[a-z]*.py")} - {"door"}
+    known = AXES.union(SHARED, stages, registry.names("models"), registry.names("methods"))
+    for key in values:
+        if key not in known:
+            raise Problem(f"{FILE}: unknown key '{key}'; {nearest(key, known)}.")
+    return values
+
+
+def seed(values: dict[str, Any]) -> int:
+    """The root seed, checked to be a whole number."""
+    value = values.get("seed")
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise Problem(f"{FILE}: 'seed' is {value!r}: it must be a whole number.")
+    return value
+
+
+def enter(main: Callable[[], None]) -> None:
+    """Run a stage. A problem is one message on stderr and a non-zero exit."""
+    try:
+        main()
+    except Problem as problem:
+        sys.exit(f"error: {problem}")
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        place = f" ({error.filename})" if error.filename else ""
+        sys.exit(f"error: the disk is full{place}: nothing was changed; free some space, run again.")
+
+
+def chosen(values: dict[str, Any], axis: str) -> Sequence[str]:
+    """The entries of an axis of the pipeline, checked to be a list of names."""
+    names = values.get(axis)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise Problem(f"{FILE}: '{axis}' must be a list of names, not {names!r}.")
+    return names

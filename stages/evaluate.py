@@ -1,0 +1,48 @@
+"""Rank all items for all users and score the lists on the intervened and the random test."""
+
+from __future__ import annotations
+
+from ppac import tracking
+from ppac.evaluation import EvaluateConfig, Forced, evaluate, with_source_ids
+from ppac.files import new_folder, read_json, write_json, write_table
+from ppac.interactions import read_masked, read_part
+from ppac.layout import Cell, Dataset
+from ppac.method import Shared
+from ppac.mirror import record_of
+from ppac.popularity import read_popularity
+from ppac.progress import say
+from ppac.ranking import ComputeConfig, Ranker, TieOrder
+from ppac.trained import load_scorer
+from stages import door
+
+
+def main() -> None:
+    args = door.arguments(__doc__, "dataset", "base", "method")
+    params = door.params()
+    cell, place = Cell(**vars(args)), Dataset(args.dataset)
+    config = EvaluateConfig.read(params, "evaluate", **vars(cell))
+    forced = Forced.of(params)
+    compute = ComputeConfig.read(params, "compute")
+    device = compute.use()
+
+    shared = Shared(read_part(place.split, "train"), read_popularity(place.popularity))
+    masked = read_masked(place.split)
+    test, random_test = read_part(place.split, "test"), read_part(place.split, "random")
+    ties = TieOrder.seeded(test.n_users, test.n_items, door.seed(params), cell.dataset)
+    ranker = Ranker(masked, shared.popularity, ties, device, compute.memory_mb)
+    weights = forced.over(read_json(cell.tuned)["weights"])
+    scorer = load_scorer(cell, shared, device)
+    result = evaluate(scorer, weights, ranker, test, random_test, config)
+
+    with new_folder(cell.top.parent) as folder:
+        write_table(folder / cell.top.name, with_source_ids(result.top, place.split))
+        write_table(folder / cell.per_user.name, with_source_ids(result.per_user, place.split))
+    metrics = result.metrics | weights
+    write_json(cell.metrics, metrics)
+    tracking.record(record_of(cell))
+    shown = ", ".join(f"{name} {metrics[name]:.4f}" for name in config.headline() if name in metrics)
+    say(f"evaluate {cell}: {shown}")
+
+
+if __name__ == "__main__":
+    door.enter(main)

@@ -1,0 +1,33 @@
+"""Count how popular items are, globally and among each user's nearest users."""
+
+from __future__ import annotations
+
+from ppac.files import new_folder, read_table, write_json
+from ppac.interactions import read_part
+from ppac.layout import Dataset
+from ppac.neighbours import NeighboursConfig
+from ppac.popularity import PopularityConfig, check_k, popularity, write_popularity
+from ppac.progress import say
+from stages import door
+
+
+def main() -> None:
+    args = door.arguments(__doc__, "dataset")
+    params = door.params()
+    config = PopularityConfig.read(params, "popularity", dataset=args.dataset)
+    k_max = NeighboursConfig.read(params, "neighbours", dataset=args.dataset).k_max
+    place = Dataset(args.dataset)
+    train = read_part(place.split, "train")
+    k = check_k(params.get("k"), k_max, train.n_users)
+    popular = popularity(train, read_table(place.neighbours), k, config.scale)
+    with new_folder(place.popularity) as folder:
+        write_popularity(folder, popular)
+        write_json(folder / "manifest.json", {"k": k, "scale": config.scale})
+    say(
+        f"popularity {args.dataset}: k {k}, {popular.counts.nnz:,} personal counts "
+        f"({popular.counts.nnz / train.n_users:.0f} items a user), scale {config.scale}"
+    )
+
+
+if __name__ == "__main__":
+    door.enter(main)

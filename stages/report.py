@@ -1,0 +1,56 @@
+"""Gather all cells into tables, tests, figures and one page."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+from ppac import figures, results
+from ppac.files import new_folder, read_json, write_csv, write_json, write_text
+from ppac.finding import findings
+from ppac.layout import Dataset
+from ppac.page import Report, html
+from ppac.progress import say
+from ppac.results import ReportConfig
+from ppac.significance import significance
+from stages import door
+
+PLACE = Path("report")
+AXES = ("datasets", "bases", "methods", "rankers")
+
+
+def main() -> None:
+    door.arguments(__doc__)
+    params = door.params()
+    config = ReportConfig.read(params, "report")
+    cells = results.cells(**{axis: door.chosen(params, axis) for axis in AXES})
+    results.require(cells)
+    measured = results.read_metrics(cells)
+    table = results.select(measured, config.metrics, "report.metrics")
+    summary = results.summary(results.select(measured, config.summary, "report.summary"))
+    tested = significance(cells, config, door.seed(params))
+    validation = results.validation(cells)
+    places = {cell.dataset: Dataset(cell.dataset) for cell in cells}
+    manifests = {name: read_json(at.split / "manifest.json") for name, at in places.items()}
+    plots = {
+        "curves": figures.curves(cells),
+        "surface": figures.surfaces(cells),
+        "head_tail": figures.head_tail(cells, (params.get("evaluate") or {}).get("head_items")),
+    }
+    first, *others = findings(tested, table, config, manifests[cells[0].dataset]["protocol"])
+    page = html(Report([first, *others], table, tested, validation, plots, manifests, config))
+
+    write_csv(PLACE / "results.csv", table)
+    write_text(PLACE / "results.md", f"{textwrap.fill(first, 100)}\n\n{results.markdown(table)}")
+    write_csv(PLACE / "significance.csv", tested)
+    write_csv(PLACE / "validation.csv", validation)
+    write_json(PLACE / "summary.json", summary)
+    with new_folder(PLACE / "plots") as folder:
+        for name, rows in plots.items():
+            write_csv(folder / f"{name}.csv", rows)
+    write_text(PLACE / "index.html", page)
+    say(f"report: {first} See {PLACE / 'index.html'}.")
+
+
+if __name__ == "__main__":
+    door.enter(main)

@@ -1,0 +1,61 @@
+"""Train a base model with a method around it; validation decides when to stop."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import polars as pl
+import torch
+
+from ppac import tracking, trained
+from ppac.checkpoints import Checkpoint, code_digest
+from ppac.files import config_digest, file_digest, new_folder, write_csv
+from ppac.interactions import read_part
+from ppac.layout import Cell, Dataset
+from ppac.method import Shared
+from ppac.popularity import read_popularity
+from ppac.progress import say
+from ppac.ranking import ComputeConfig, Ranker, TieOrder
+from ppac.seeds import rng, stream
+from ppac.training import TrainConfig, fit
+from stages import door
+
+
+def main() -> None:
+    args = door.arguments(__doc__, "dataset", "base", "method")
+    params = door.params()
+    seed = door.seed(params)
+    cell, place = Cell(**vars(args)), Dataset(args.dataset)
+    config = TrainConfig.read(params, "train", **vars(cell))
+    compute = ComputeConfig.read(params, "compute")
+    device = compute.use()
+
+    train, valid = read_part(place.split, "train"), read_part(place.split, "valid")
+    shared = Shared(train, read_popularity(place.popularity))
+    ties = TieOrder.seeded(train.n_users, train.n_items, seed, cell.dataset)
+    ranker = Ranker(train, shared.popularity, ties, device, compute.memory_mb)
+    data = [place.split / "train.parquet", place.split / "valid.parquet"]
+    data += sorted(place.popularity.iterdir())
+    facts = trained.Facts(
+        cell=str(cell),
+        settings=trained.settings_of(params, cell),
+        train={"seed": seed, **compute.model_dump(), **config.decisive()},
+        data={path.name: file_digest(path) for path in data},
+    )
+    names = ("train", *vars(cell).values())
+    torch.manual_seed(stream(seed, *names, "init"))
+    method = trained.build(cell, facts.settings, shared, config.l2).to(device)
+    checkpoint = Checkpoint(config_digest([facts.digest, code_digest()]), config.checkpoint_seconds)
+    with tracking.live(cell, facts.digest, facts.params) as run:
+        named = partial(rng, seed, *names)
+        state = fit(method, train, valid, ranker, config, named, checkpoint, run.epoch)
+
+    with new_folder(cell.model.parent) as folder:
+        trained.save(folder / cell.model.name, facts, state.weights)
+        write_csv(folder / cell.curve.name, pl.DataFrame(state.curve, infer_schema_length=None))
+    checkpoint.delete()
+    say(f"train {cell}: {state.epoch} epochs, best validation ndcg_at_50 {state.best:.4f}")
+
+
+if __name__ == "__main__":
+    door.enter(main)

@@ -1,0 +1,42 @@
+"""Choose a cell's inference-only weights on validation, and write the whole surface."""
+
+from __future__ import annotations
+
+from ppac.files import new_folder, write_csv, write_json
+from ppac.interactions import read_part
+from ppac.layout import Cell, Dataset
+from ppac.method import Shared
+from ppac.popularity import read_popularity
+from ppac.progress import say
+from ppac.ranking import ComputeConfig, Ranker, TieOrder
+from ppac.trained import load_scorer
+from ppac.tuning import TuneConfig, tune
+from stages import door
+
+
+def main() -> None:
+    args = door.arguments(__doc__, "dataset", "base", "method")
+    params = door.params()
+    cell, place = Cell(**vars(args)), Dataset(args.dataset)
+    config = TuneConfig.read(params, "tune", **vars(cell))
+    compute = ComputeConfig.read(params, "compute")
+    device = compute.use()
+
+    train, valid = read_part(place.split, "train"), read_part(place.split, "valid")
+    shared = Shared(train, read_popularity(place.popularity))
+    ties = TieOrder.seeded(train.n_users, train.n_items, door.seed(params), cell.dataset)
+    ranker = Ranker(train, shared.popularity, ties, device, compute.memory_mb)
+    tuned, surface = tune(load_scorer(cell, shared, device), ranker, valid, config)
+
+    with new_folder(cell.tuned.parent) as folder:
+        write_json(folder / cell.tuned.name, tuned)
+        write_csv(folder / cell.surface.name, surface)
+    weights = ", ".join(f"{name} {value:g}" for name, value in tuned["weights"].items())
+    say(
+        f"tune {cell}: {weights or 'nothing to choose'}, validation {config.metric} "
+        f"{tuned['valid'][config.metric]:.4f} (neutral {tuned['neutral'][config.metric]:.4f})"
+    )
+
+
+if __name__ == "__main__":
+    door.enter(main)
