@@ -12,15 +12,15 @@ import polars as pl
 import torch
 from pydantic import Field
 
-from ppac import registry
-from ppac.config import FILE, Section
-from ppac.errors import Problem
-from ppac.files import read_table
-from ppac.interactions import Interactions
-from ppac.lists import Lists, hits_of
+from ppac.core import registry
+from ppac.core.config import FILE, Section
+from ppac.core.errors import Problem
+from ppac.core.files import read_table
+from ppac.core.interactions import Interactions
 from ppac.progress import bar
-from ppac.ranking import Ranker
-from ppac.scorer import Scorer
+from ppac.scoring.lists import Lists, hits_of
+from ppac.scoring.ranking import Ranker
+from ppac.scoring.scorer import Scorer
 
 
 class EvaluateConfig(Section):

@@ -9,8 +9,8 @@ import polars as pl
 import scipy.sparse as sp
 from pydantic import Field
 
-from ppac.config import Section
-from ppac.interactions import Interactions
+from ppac.core.config import Section
+from ppac.core.interactions import Interactions
 from ppac.progress import bar
 
 BYTES_PER_OVERLAP = 64  # of one non-zero of a chunk's overlap matrix and of sorting it

@@ -9,12 +9,12 @@ from typing import Any
 import polars as pl
 from pydantic import ConfigDict
 
-from ppac.config import FILE, Section
-from ppac.errors import Problem
-from ppac.interactions import Interactions
-from ppac.ranking import Ranker
-from ppac.scorer import Scorer
-from ppac.validation import CUTOFF, METRICS, score_grid
+from ppac.core.config import FILE, Section
+from ppac.core.errors import Problem
+from ppac.core.interactions import Interactions
+from ppac.scoring.ranking import Ranker
+from ppac.scoring.scorer import Scorer
+from ppac.scoring.validation import CUTOFF, METRICS, score_grid
 
 
 class TuneConfig(Section):

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ppac import registry
-from ppac.config import FILE, read_params
-from ppac.errors import Problem, nearest
+from ppac.core import registry
+from ppac.core.config import FILE, read_params
+from ppac.core.errors import Problem, nearest
 
 SHARED = {"seed", "k", "gamma", "beta", "compute"}
 AXES = {"datasets", "bases", "methods", "rankers", "protocol"}
@@ -54,7 +54,7 @@ def enter(main: Callable[[], None]) -> None:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         place = f" ({error.filename})" if error.filename else ""
-        sys.exit(f"error: the disk is full{place}: nothing was changed; free some space, run again.")
+        sys.exit(f"error: the disk is full{place}: nothing was changed; free some, run again.")
 
 
 def chosen(values: dict[str, Any], axis: str) -> Sequence[str]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from ppac import tracking
+from ppac.core.files import new_folder, read_json, write_json, write_table
+from ppac.core.interactions import read_masked, read_part
+from ppac.core.layout import Cell, Dataset
+from ppac.core.popularity import read_popularity
 from ppac.evaluation import EvaluateConfig, Forced, evaluate, with_source_ids
-from ppac.files import new_folder, read_json, write_json, write_table
-from ppac.interactions import read_masked, read_part
-from ppac.layout import Cell, Dataset
-from ppac.method import Shared
-from ppac.mirror import record_of
-from ppac.popularity import read_popularity
 from ppac.progress import say
-from ppac.ranking import ComputeConfig, Ranker, TieOrder
-from ppac.trained import load_scorer
+from ppac.scoring.method import Shared
+from ppac.scoring.ranking import ComputeConfig, Ranker, TieOrder
+from ppac.scoring.trained import load_scorer
+from ppac.tracking import track
+from ppac.tracking.mirror import record_of
 from stages import door
 
 
@@ -39,8 +39,9 @@ def main() -> None:
         write_table(folder / cell.per_user.name, with_source_ids(result.per_user, place.split))
     metrics = result.metrics | weights
     write_json(cell.metrics, metrics)
-    tracking.record(record_of(cell))
-    shown = ", ".join(f"{name} {metrics[name]:.4f}" for name in config.headline() if name in metrics)
+    track.record(record_of(cell))
+    headline = [name for name in config.headline() if name in metrics]
+    shown = ", ".join(f"{name} {metrics[name]:.4f}" for name in headline)
     say(f"evaluate {cell}: {shown}")
 
 

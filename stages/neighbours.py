@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ppac.files import write_table
-from ppac.interactions import read_part
-from ppac.layout import Dataset
+from ppac.core.files import write_table
+from ppac.core.interactions import read_part
+from ppac.core.layout import Dataset
 from ppac.neighbours import NeighboursConfig, nearest_users
 from ppac.progress import say
 from stages import door

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ppac.files import new_folder, read_table, write_json
-from ppac.interactions import read_part
-from ppac.layout import Dataset
+from ppac.core.files import new_folder, read_table, write_json
+from ppac.core.interactions import read_part
+from ppac.core.layout import Dataset
+from ppac.core.popularity import PopularityConfig, check_k, popularity, write_popularity
 from ppac.neighbours import NeighboursConfig
-from ppac.popularity import PopularityConfig, check_k, popularity, write_popularity
 from ppac.progress import say
 from stages import door
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
-from ppac import figures, results
-from ppac.files import new_folder, read_json, write_csv, write_json, write_text
-from ppac.finding import findings
-from ppac.layout import Dataset
-from ppac.page import Report, html
+from ppac.core.files import new_folder, read_json, write_csv, write_json, write_text
+from ppac.core.layout import Dataset
 from ppac.progress import say
-from ppac.results import ReportConfig
-from ppac.significance import significance
+from ppac.reporting import figures, results
+from ppac.reporting.finding import findings
+from ppac.reporting.page import Report, html
+from ppac.reporting.results import ReportConfig
+from ppac.reporting.significance import significance
 from stages import door
 
 PLACE = Path("report")

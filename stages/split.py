@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ppac import splits
-from ppac.files import new_folder, read_table, rows_digest, write_json, write_table
-from ppac.layout import Dataset
-from ppac.pairs import implicit
+from ppac.core.files import new_folder, read_table, rows_digest, write_json, write_table
+from ppac.core.layout import Dataset
+from ppac.core.seeds import rng
 from ppac.progress import say
-from ppac.seeds import rng
+from ppac.splitting import protocols as splits
+from ppac.splitting.pairs import implicit
 from stages import door
 
 

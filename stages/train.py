@@ -7,17 +7,18 @@ from functools import partial
 import polars as pl
 import torch
 
-from ppac import tracking, trained
-from ppac.checkpoints import Checkpoint, code_digest
-from ppac.files import config_digest, file_digest, new_folder, write_csv
-from ppac.interactions import read_part
-from ppac.layout import Cell, Dataset
-from ppac.method import Shared
-from ppac.popularity import read_popularity
+from ppac.core.files import config_digest, file_digest, new_folder, write_csv
+from ppac.core.interactions import read_part
+from ppac.core.layout import Cell, Dataset
+from ppac.core.popularity import read_popularity
+from ppac.core.seeds import rng, stream
 from ppac.progress import say
-from ppac.ranking import ComputeConfig, Ranker, TieOrder
-from ppac.seeds import rng, stream
-from ppac.training import TrainConfig, fit
+from ppac.scoring import trained
+from ppac.scoring.method import Shared
+from ppac.scoring.ranking import ComputeConfig, Ranker, TieOrder
+from ppac.tracking import track
+from ppac.training.checkpoints import Checkpoint, code_digest
+from ppac.training.loop import TrainConfig, fit
 from stages import door
 
 
@@ -46,7 +47,7 @@ def main() -> None:
     torch.manual_seed(stream(seed, *names, "init"))
     method = trained.build(cell, facts.settings, shared, config.l2).to(device)
     checkpoint = Checkpoint(config_digest([facts.digest, code_digest()]), config.checkpoint_seconds)
-    with tracking.live(cell, facts.digest, facts.params) as run:
+    with track.live(cell, facts.digest, facts.params) as run:
         named = partial(rng, seed, *names)
         state = fit(method, train, valid, ranker, config, named, checkpoint, run.epoch)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ppac.files import new_folder, write_csv, write_json
-from ppac.interactions import read_part
-from ppac.layout import Cell, Dataset
-from ppac.method import Shared
-from ppac.popularity import read_popularity
+from ppac.core.files import new_folder, write_csv, write_json
+from ppac.core.interactions import read_part
+from ppac.core.layout import Cell, Dataset
+from ppac.core.popularity import read_popularity
 from ppac.progress import say
-from ppac.ranking import ComputeConfig, Ranker, TieOrder
-from ppac.trained import load_scorer
+from ppac.scoring.method import Shared
+from ppac.scoring.ranking import ComputeConfig, Ranker, TieOrder
+from ppac.scoring.trained import load_scorer
 from ppac.tuning import TuneConfig, tune
 from stages import door
 

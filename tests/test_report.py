@@ -14,12 +14,12 @@ import polars as pl
 import pytest
 import yaml
 
-from ppac import figures, results
-from ppac.errors import Problem
-from ppac.finding import comparison, findings
-from ppac.layout import RANKERS, Cell, Dataset
-from ppac.markup import draw
-from ppac.results import ReportConfig
+from ppac.core.errors import Problem
+from ppac.core.layout import RANKERS, Cell, Dataset
+from ppac.reporting import figures, results
+from ppac.reporting.finding import comparison, findings
+from ppac.reporting.markup import draw
+from ppac.reporting.results import ReportConfig
 
 ROOT = Path(__file__).parents[1]
 AXES = {

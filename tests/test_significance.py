@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ppac.errors import Problem
-from ppac.layout import Cell
-from ppac.results import ReportConfig
-from ppac.seeds import rng
-from ppac.significance import holm, interval, judged, measure, paired, significance
+from ppac.core.errors import Problem
+from ppac.core.layout import Cell
+from ppac.core.seeds import rng
+from ppac.reporting.results import ReportConfig
+from ppac.reporting.significance import holm, interval, judged, measure, paired, significance
 
 BASE = [0.10, 0.20, 0.00, 0.30, 0.25, 0.40, 0.15, 0.05]
 BETTER = [0.15, 0.32, 0.09, 0.38, 0.31, 0.44, 0.18, 0.07]

@@ -16,13 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ppac import web
-from ppac.archives import take
-from ppac.errors import Problem
-from ppac.files import file_digest
-from ppac.partial import Part, sizes
-from ppac.sources import MIRROR, Fetched, File, candidates, fetch, parse
-from ppac.web import Client, Unavailable, Wrong
+from ppac.core.errors import Problem
+from ppac.core.files import file_digest
+from ppac.sources import web
+from ppac.sources.archives import take
+from ppac.sources.fetching import MIRROR, Fetched, File, candidates, fetch, parse
+from ppac.sources.partial import Part, sizes
+from ppac.sources.web import Client, Unavailable, Wrong
 from tests.serving import Page, Site, serving
 
 BODY = bytes(range(256)) * 2048  # half a megabyte: many chunks
@@ -50,7 +50,7 @@ def sha256(data: bytes) -> str:
 
 
 def get(client: Client, *sources: str, body: bytes = BODY) -> Fetched[bytes]:
-    """Fetch and verify as `ppac.raw` does."""
+    """Fetch and verify as `ppac.sources.raw` does."""
     file = File(sha256=sha256(body), sources=sources)
 
     def accept(path: Path) -> bytes:

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from ppac import tracking
-from ppac.layout import RANKERS, Cell
-from ppac.tracking import Record, live, record
+from ppac.core.layout import RANKERS, Cell
+from ppac.tracking import track as tracking
+from ppac.tracking.track import Record, live, record
 
 CELL = Cell("ml-100k", "bprmf", "ppac")
 CURVE: list[dict[str, Any]] = [
@@ -110,7 +110,7 @@ def test_record_shows_the_whole_configuration(root: Path) -> None:
     assert history(root, run, "train/loss") == LOSSES
     assert history(root, run, "valid/ndcg_at_50") == [(2, 0.11), (4, 0.13)]
     wanted = {"dataset": "ml-100k", "base": "bprmf", "method": "ppac"}
-    wanted |= {"ppac.training": "t1", "ppac.evaluation": "e1"}
+    wanted |= {"ppac.training.loop": "t1", "ppac.evaluation": "e1"}
     assert wanted.items() <= run.data.tags.items()
     assert "metrics/ml-100k/bprmf/ppac.json" in run.data.tags["mlflow.note.content"]
 
@@ -356,8 +356,21 @@ def test_stage_and_experiments_are_tags(root: Path, monkeypatch: pytest.MonkeyPa
     record(RECORD)  # a replay outside DVC forgets nothing
     (run,) = runs(root)
     assert run.data.tags["dvc.exp"] == "warm-fox,tidy-mole"
-    assert run.data.tags["dvc.stage"] == "train@ml-100k-bprmf-ppac,evaluate@ml-100k-bprmf-ppac"
+    assert run.data.tags["dvc.stage"] == "evaluate@ml-100k-bprmf-ppac"
     assert run.data.tags["mlflow.source.git.commit"] == "c0ffee"
+
+
+def test_a_shared_training_belongs_to_the_experiment_that_evaluates_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("warm-fox", "tidy-mole"):
+        monkeypatch.setenv("DVC_EXP_NAME", name)
+        with live(CELL, "t1", TRAINED) as shown:
+            shown.epoch(CURVE[0])
+    assert runs(root)[0].data.tags["dvc.exp"] == "warm-fox,tidy-mole"
+    record(RECORD)
+    (run,) = runs(root)
+    assert run.data.tags["dvc.exp"] == "tidy-mole"
 
 
 def test_runs_sort_by_a_metric(root: Path) -> None:

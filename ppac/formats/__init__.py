@@ -2,14 +2,14 @@
 
 A format whose rows stand in files has ``class Entry(FileEntry)`` and ``read(path, entry)``;
 it is given verified files only. A format that needs no such files has ``class Entry(Section)``
-and ``make(entry, rng)``. Either gives a table with the columns user and item, and rating and
+and ``make(entry)``. Either gives a table with the columns user and item, and rating and
 timestamp where there are any. Ids are Int64, or String where they are not whole numbers.
 """
 
 from __future__ import annotations
 
-from ppac.config import Section
-from ppac.sources import File, FileName
+from ppac.core.config import Section
+from ppac.sources.fetching import File, FileName
 
 
 class Released(Section):

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ppac.errors import Problem
+from ppac.core.errors import Problem
 from ppac.formats import FileEntry
 
 ALLOWED = b"0123456789 \t\r\n"
 LARGEST = np.iinfo(np.int64).max
+LONGEST = 99  # digits, leading zeros among them
 
 
 class Entry(FileEntry):
@@ -44,7 +45,7 @@ def parse(data: bytes) -> pl.DataFrame | None:
         return None
     try:
         flat = np.fromiter(map(int, chain.from_iterable(lines)), np.int64, lengths.sum())
-    except OverflowError:
+    except (OverflowError, ValueError):  # the latter beyond thousands of digits
         return None
     heads = np.concatenate(([0], np.cumsum(lengths)[:-1]))
     users = np.repeat(flat[heads], lengths - 1)
@@ -62,8 +63,8 @@ def first_fault(data: bytes, name: str) -> str:
         if not line.split():
             return f"{name}, line {number} is empty: each line is a user and that user's items."
         for field in line.split():
-            if not field.isdigit() or int(field) > LARGEST:
-                text = field.decode(errors="backslashreplace")
+            if not field.isdigit() or len(field) > LONGEST or int(field) > LARGEST:
+                text = field[:80].decode(errors="backslashreplace")
                 return (
                     f"{name}, line {number}: '{text}' is not a whole number of 0 or more: '{shown}'"
                 )

@@ -10,12 +10,12 @@ from typing import Annotated, Literal, Self
 import polars as pl
 from pydantic import StringConstraints, model_validator
 
-from ppac.errors import Problem
+from ppac.core.errors import Problem
 from ppac.formats import FileEntry
 
 UNIT_SEPARATOR = b"\x1f"  # ASCII's own: stands in for a separator longer than one byte
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-INTEGER = re.compile(r"[ \t]*[+-]?[0-9]+")  # as lenient as the fast parser
+INTEGER = re.compile(r"[ \t]*[+-]?[0-9]{1,99}")  # as lenient as the fast parser
 NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 INT64 = range(-(2**63), 2**63)
 
@@ -109,7 +109,7 @@ def line_fault(line: bytes, separator: str, types: dict[str, type[pl.DataType]])
         if kind is pl.String and not text:
             return f"{column} is empty"
         if kind is pl.Int64 and not (INTEGER.fullmatch(text) and int(text) in INT64):
-            return f"{column} is '{text}', not a whole number"
+            return f"{column} is '{text[:80]}', not a whole number"
         if kind is pl.Float64 and not (NUMBER.fullmatch(text) and math.isfinite(float(text))):
-            return f"{column} is '{text}', not a number"
+            return f"{column} is '{text[:80]}', not a number"
     return None

@@ -15,7 +15,8 @@ import numpy.typing as npt
 import polars as pl
 from pydantic import Field
 
-from ppac.config import Section
+from ppac.core.config import Section
+from ppac.core.seeds import rng as named
 
 FEWEST = 5  # interactions of a user, so that every user survives the split
 
@@ -24,6 +25,7 @@ Count = Annotated[int, Field(ge=1)]
 
 class Entry(Section):
     format: str
+    seed: int
     users: Count
     items: Count
     groups: Count
@@ -65,8 +67,9 @@ def draw(
     return pool[np.argsort(-keys, kind="stable")[:count]]
 
 
-def make(entry: Entry, rng: np.random.Generator) -> pl.DataFrame:
-    """The interactions, the same for the same generator state."""
+def make(entry: Entry) -> pl.DataFrame:
+    """The interactions, the same for the same entry."""
+    rng = named(entry.seed, "synthetic")
     item_groups = groups_of(entry.items, entry.groups)
     weight = weights(entry.items, entry.popularity)
     counts = np.maximum(rng.poisson(entry.per_user, entry.users), FEWEST)

@@ -1,1 +1,1 @@
-"""Debiasing methods around any base model. One file each; see ``ppac/method.py``."""
+"""Debiasing methods around any base model. One file each; see ``ppac/scoring/method.py``."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from ppac.config import Section
-from ppac.method import Batch, Method, Shared, bpr
-from ppac.model import Model
+from ppac.core.config import Section
+from ppac.scoring.method import Batch, Method, Shared, bpr
+from ppac.scoring.model import Model
 
 
 class Config(Section):

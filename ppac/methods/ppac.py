@@ -20,9 +20,9 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from ppac.config import Section
-from ppac.method import Batch, Method, Shared, bpr
-from ppac.model import Model
+from ppac.core.config import Section
+from ppac.scoring.method import Batch, Method, Shared, bpr
+from ppac.scoring.model import Model
 
 
 class Config(Section):
@@ -34,7 +34,7 @@ class Config(Section):
 
 
 class Net(Method):
-    neutral = {"gamma": 0.0, "beta": 0.0}
+    neutral: Mapping[str, float] = {"gamma": 0.0, "beta": 0.0}
 
     def __init__(self, model: Model, shared: Shared, l2: float, config: Config) -> None:
         super().__init__(model, l2)
@@ -127,9 +127,7 @@ class TowerHead(nn.Module):
 
     def __init__(self, dim: int, hidden: int) -> None:
         super().__init__()
-        self.tower = nn.Sequential(
-            nn.Linear(dim, hidden), nn.LeakyReLU(), nn.Linear(hidden, dim)
-        )
+        self.tower = nn.Sequential(nn.Linear(dim, hidden), nn.LeakyReLU(), nn.Linear(hidden, dim))
 
     def pair(self, users: Tensor, items: Tensor) -> Tensor:
         return (self.tower(users) * self.tower(items)).sum(-1)

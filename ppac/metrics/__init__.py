@@ -1,1 +1,1 @@
-"""Metrics of ranked lists. One file each; see ``ppac/lists.py`` for what they are given."""
+"""Metrics of ranked lists. One file each; see ``ppac/scoring/lists.py`` for what they are given."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ppac.lists import Lists
+from ppac.scoring.lists import Lists
 
 KIND = "popularity"
 

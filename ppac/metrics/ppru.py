@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ppac.lists import Lists, listed
-from ppac.spearman import agreement
+from ppac.scoring.lists import Lists, listed
+from ppac.scoring.spearman import agreement
 
 KIND = "popularity"
 

@@ -1,1 +1,1 @@
-"""Base models: what is to be debiased. One file each; see ``ppac/model.py`` for the protocol."""
+"""Base models: what is to be debiased. One file each; see ``ppac/scoring/model.py``."""

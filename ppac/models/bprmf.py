@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from ppac.config import Section
-from ppac.interactions import Interactions
-from ppac.model import Model
+from ppac.core.config import Section
+from ppac.core.interactions import Interactions
+from ppac.scoring.model import Model
 
 
 class Config(Section):

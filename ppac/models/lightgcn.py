@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from ppac.config import Section
-from ppac.interactions import Interactions
-from ppac.model import Model
+from ppac.core.config import Section
+from ppac.core.interactions import Interactions
+from ppac.scoring.model import Model
 
 
 class Config(Section):
@@ -66,9 +68,12 @@ def adjacency(train: Interactions) -> Tensor:
     scale = sp.diags((1 / np.sqrt(degree)).astype(np.float32))
     normal = (scale @ full @ scale).tocsr()
     normal.sort_indices()
-    return torch.sparse_csr_tensor(
-        torch.from_numpy(normal.indptr.astype(np.int64)),
-        torch.from_numpy(normal.indices.astype(np.int64)),
-        torch.from_numpy(normal.data.astype(np.float32)),
-        normal.shape,
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(normal.indptr.astype(np.int64)),
+            torch.from_numpy(normal.indices.astype(np.int64)),
+            torch.from_numpy(normal.data.astype(np.float32)),
+            normal.shape,
+            check_invariants=False,  # scipy has just built it
+        )

@@ -7,9 +7,9 @@ import itertools
 import torch
 from torch import Tensor, nn
 
-from ppac.config import Section
-from ppac.interactions import Interactions
-from ppac.model import Model
+from ppac.core.config import Section
+from ppac.core.interactions import Interactions
+from ppac.scoring.model import Model
 
 
 class Config(Section):

@@ -1,1 +1,1 @@
-"""Learning-free rankers. One file each; see ``ppac/scorer.py``."""
+"""Learning-free rankers. One file each; see ``ppac/scoring/scorer.py``."""

@@ -1,0 +1,81 @@
+"""Verbs for people: ``python -m ppac show``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from ppac.core.errors import Problem
+from ppac.core.layout import Cell
+from ppac.tracking import track
+from ppac.tracking.mirror import record_of
+
+NEXT = """
+Next:
+  source .venv/bin/activate            then, in this folder:
+  open report/index.html               the report: table, significance, figures
+  dvc exp run -S gamma=64              another gamma: evaluates again, trains nothing
+  dvc metrics diff                     what it changed
+  dvc exp run -S 'datasets=[ml-1m]'    a larger dataset
+  make ui                              compare all runs in MLflow
+"""
+
+
+def show() -> None:
+    """Print the results table of the pipeline in this folder."""
+    path = Path("report/results.md")
+    if not path.exists():
+        raise Problem(f"{path} does not exist: run `dvc repro` first.")
+    print(path.read_text(encoding="utf-8"))
+    print(NEXT.strip())
+
+
+def show_in_mlflow() -> None:
+    """Fill MLflow from the artefacts in this folder; repeating it changes nothing."""
+    files = sorted(Path("metrics").glob("*/*/*.json"))
+    cells = [Cell(path.parent.parent.name, path.parent.name, path.stem) for path in files]
+    done = 0
+    for cell in cells:
+        if cell.tuned.exists():  # metrics are in Git, the rest comes with `dvc repro` or `pull`
+            track.record(record_of(cell))
+            done += 1
+    print(f"tracked {done} of {len(cells)} cells in {track.store_uri()}")
+
+
+def ui() -> None:
+    """Open MLflow's pages on the loopback address."""
+    show_in_mlflow()
+    port = os.environ.get("PORT", "5000")
+    print(f"http://127.0.0.1:{port}: choose an experiment `ppac/<dataset>`, sort by ndcg_at_50,")
+    print("tick two runs and press Compare. Ctrl-C ends it.", flush=True)
+    # Job execution starts a dozen processes that nothing here uses.
+    quiet = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", track.store_uri()]
+    command += ["--host", "127.0.0.1", "--port", port, "--workers", "1"]
+    subprocess.run(command, env={**os.environ, **quiet}, check=False)
+
+
+VERBS = {"show": show, "track": show_in_mlflow, "ui": ui}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m ppac",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="\n".join(f"  {name:8}{verb.__doc__}" for name, verb in VERBS.items()),
+    )
+    parser.add_argument("verb", choices=VERBS)
+    args = parser.parse_args()
+    try:
+        VERBS[args.verb]()
+    except Problem as problem:
+        sys.exit(f"error: {problem}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

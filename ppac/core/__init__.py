@@ -1,0 +1,1 @@
+"""What every stage stands on: settings, files, names of things, interactions, popularity."""

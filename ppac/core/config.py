@@ -1,0 +1,120 @@
+"""Reading params.yaml: typed, closed, and with no defaults of its own.
+
+Every module that needs settings defines a `Section` next to the code it configures.
+A field without a value in params.yaml, or a value without a field, is a `Problem`.
+
+A pipeline folder may hold a small params.yaml too: it says what that pipeline does
+differently, and everything else comes from the one at the root of the project.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ppac.core.errors import Problem, nearest
+
+FILE = "params.yaml"
+CELL_AXES = ("dataset", "base", "method")
+
+
+class Section(BaseModel):
+    """A closed, immutable part of params.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+    @classmethod
+    def read(cls, params: Mapping[str, Any], name: str, **cell: str) -> Self:
+        """The section called ``name``, with the exceptions that apply to ``cell``."""
+        if name not in params:
+            raise Problem(f"{FILE}: section '{name}' is missing.")
+        values = params[name] if params[name] is not None else {}
+        if not isinstance(values, Mapping):
+            raise Problem(f"{FILE}: '{name}' must be a section with keys, not {values!r}.")
+        return cls.check(with_exceptions(values, name, cell), name)
+
+    @classmethod
+    def check(cls, values: Mapping[str, Any], name: str) -> Self:
+        """Validate, turning the first error into one sentence that names the key."""
+        try:
+            return cls.model_validate(dict(values))
+        except ValidationError as error:
+            # A mistyped key is both unknown and missing: only the first says what happened.
+            first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+            where = ".".join(str(part) for part in (name, *first["loc"]))
+            if first["type"] == "extra_forbidden":
+                nested = len(first["loc"]) > 1  # in a model whose fields are not at hand here
+                hint = "" if nested else f"; {nearest(str(first['loc'][0]), cls.model_fields)}"
+                raise Problem(f"{FILE}: unknown key '{where}'{hint}.") from None
+            if first["type"] == "missing":
+                raise Problem(f"{FILE}: '{where}' is missing.") from None
+            message = f"{FILE}: '{where}' is {first['input']!r}: {first['msg']}."
+            raise Problem(message) from None
+
+
+def with_exceptions(
+    values: Mapping[str, Any], name: str, cell: Mapping[str, str]
+) -> dict[str, Any]:
+    """Apply ``exceptions``: entries that match the cell, in order, each with its reason.
+
+    >>> section = {"lr": 0.01, "exceptions": [
+    ...     {"dataset": "ml-100k", "lr": 0.001, "why": "few steps per epoch"}]}
+    >>> with_exceptions(section, "train", {"dataset": "ml-100k"})
+    {'lr': 0.001}
+    >>> with_exceptions(section, "train", {"dataset": "ml-1m"})
+    {'lr': 0.01}
+    """
+    result = {key: value for key, value in values.items() if key != "exceptions"}
+    for entry in values.get("exceptions") or []:
+        if not isinstance(entry, Mapping) or not entry.get("why"):
+            raise Problem(f"{FILE}: an entry of '{name}.exceptions' has no 'why': {entry!r}.")
+        matches = {key: entry[key] for key in CELL_AXES if key in entry}
+        if all(cell.get(key) == value for key, value in matches.items()):
+            result |= {k: v for k, v in entry.items() if k not in (*CELL_AXES, "why")}
+    return result
+
+
+def read_params(folder: Path) -> dict[str, Any]:
+    """The root's params.yaml overlaid with the one in ``folder``, if that is another."""
+    root = project_root(folder)
+    params = read_yaml(root / FILE)
+    if folder.resolve() != root and (folder / FILE).exists():
+        params = overlay(params, read_yaml(folder / FILE))
+    return params
+
+
+def project_root(folder: Path) -> Path:
+    """The nearest folder at or above ``folder`` that is a DVC project."""
+    for candidate in (folder.resolve(), *folder.resolve().parents):
+        if (candidate / ".dvc").is_dir() and (candidate / FILE).exists():
+            return candidate
+    raise Problem(f"{folder} is not inside the project: no folder above it has .dvc and {FILE}.")
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise Problem(f"{path} does not exist.") from None
+    except yaml.YAMLError as error:
+        raise Problem(f"{path} is not valid YAML: {error}") from None
+    if not isinstance(values, dict):
+        raise Problem(f"{path} must hold keys and values, not {type(values).__name__}.")
+    return values
+
+
+def overlay(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Deep merge in which ``over`` wins.
+
+    >>> overlay({"train": {"lr": 1, "epochs": 9}}, {"train": {"epochs": 2}})
+    {'train': {'lr': 1, 'epochs': 2}}
+    """
+    result = dict(under)
+    for key, value in over.items():
+        both = isinstance(value, Mapping) and isinstance(result.get(key), Mapping)
+        result[key] = overlay(result[key], value) if both else value
+    return result

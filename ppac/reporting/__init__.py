@@ -1,0 +1,1 @@
+"""Tables, significance, figures and the page."""

@@ -1,0 +1,183 @@
+"""Is a method better than its base model, or was it luck? Paired tests over users.
+
+Every method is compared with `base` on the same dataset and base model, user by user.
+
+- Two tests, because each has a weakness: the paired t-test (the paper's) is about the mean
+  that the tables show but trusts its normality; Wilcoxon's signed-rank test does not, but
+  looks at ranks of the users whose value changed, not at the mean.
+- Each test's p-values are corrected by Holm's method over all comparisons of the report on
+  the same metric: that is the family a reader scans for a star.
+- The verdict needs both corrected p-values under the level. Which way it goes is the sign
+  of the mean difference.
+- The interval of the mean difference is a bootstrap over users (percentiles), uncorrected.
+
+Users are what is resampled. Another training seed is another model, and is not covered.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from ppac.core.errors import Problem
+from ppac.core.files import read_table
+from ppac.core.layout import RANKERS, Cell
+from ppac.core.seeds import rng
+from ppac.reporting.results import BASE, ReportConfig, check_names, direction
+
+SCHEMA = {
+    **dict.fromkeys(("dataset", "base", "method", "metric"), pl.String),
+    "users": pl.Int64,
+    **dict.fromkeys(("mean_base", "mean_method", "difference", "relative"), pl.Float64),
+    **dict.fromkeys(("low", "high", "p_t", "p_wilcoxon"), pl.Float64),
+    **dict.fromkeys(("p_t_holm", "p_wilcoxon_holm"), pl.Float64),
+    "verdict": pl.String,
+}
+SAME = "no difference"
+DRAWS = 4_000_000  # bootstrap draws held in memory at a time
+
+
+def significance(cells: Sequence[Cell], config: ReportConfig, seed: int) -> pl.DataFrame:
+    """All comparisons of the report. Metrics that a dataset has no test for are left out."""
+    rows: list[dict[str, Any]] = []
+    known: set[str] = set()
+    for cell in cells:
+        reference = Cell(cell.dataset, cell.base, BASE)
+        if cell.base == RANKERS or cell.method == BASE or reference not in cells:
+            continue
+        base, method = read_table(reference.per_user), read_table(cell.per_user)
+        known |= set(method.columns) - {"user"}
+        for metric in config.compare:
+            values = paired(base, method, metric, cell)
+            if len(values):
+                stream = rng(seed, "report", str(cell), metric)
+                names = {"dataset": cell.dataset, "base": cell.base, "method": cell.method}
+                rows.append(names | {"metric": metric} | measure(values, config, stream))
+    if known:
+        check_names(config.compare, known, "report.compare")
+    return judged(rows, config)
+
+
+def paired(base: pl.DataFrame, method: pl.DataFrame, metric: str, cell: Cell) -> np.ndarray:
+    """(n, 2): each user's value under base and under the method.
+
+    Both sides must have the same users, and a user without such test items lacks them on
+    both: anything else means that the two were evaluated on different data.
+
+    >>> base = pl.DataFrame({"user": [1, 2], "ndcg_at_50": [0.5, None]})
+    >>> method = pl.DataFrame({"user": [2, 1], "ndcg_at_50": [None, 0.75]})
+    >>> paired(base, method, "ndcg_at_50", Cell("ml-1m", "ncf", "ppac"))
+    array([[0.5 , 0.75]])
+    """
+    sides = [table for table in (base, method) if metric in table.columns]
+    if not sides:
+        return np.empty((0, 2))
+    have = [table.select("user", metric).drop_nulls() for table in sides]
+    same = set(base["user"]) == set(method["user"])
+    if len(have) < 2 or not same or set(have[0]["user"]) != set(have[1]["user"]):
+        raise Problem(
+            f"{cell.per_user}: its users with {metric} are not those of method '{BASE}': "
+            "the two were evaluated on different tests. Run `dvc repro`."
+        )
+    both = have[0].join(have[1], on="user", suffix="_method").sort("user")
+    return both.select(metric, f"{metric}_method").to_numpy().astype(np.float64)
+
+
+def measure(
+    values: np.ndarray, config: ReportConfig, stream: np.random.Generator
+) -> dict[str, float | None]:
+    """Means, their difference with its interval, and both tests, uncorrected."""
+    base, method = (float(mean) for mean in values.mean(axis=0))
+    difference = np.round(values[:, 1] - values[:, 0], 12)  # equal values differ by rounding
+    low, high = interval(difference, config.level, config.resamples, stream)
+    return {
+        "users": len(values),
+        "mean_base": base,
+        "mean_method": method,
+        "difference": method - base,
+        "relative": (method - base) / base if base else None,
+        "low": low,
+        "high": high,
+        "p_t": paired_t(difference),
+        "p_wilcoxon": wilcoxon(difference),
+    }
+
+
+def paired_t(difference: np.ndarray) -> float:
+    """Two-sided p; 1 where there is nothing to test: one user, or no user changed.
+
+    >>> paired_t(np.zeros(5)), paired_t(np.array([0.3]))
+    (1.0, 1.0)
+    """
+    if len(difference) < 2 or not difference.any():
+        return 1.0
+    with warnings.catch_warnings():  # equal differences of everyone: p is 0, rightly
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return float(stats.ttest_1samp(difference, 0.0).pvalue)
+
+
+def wilcoxon(difference: np.ndarray) -> float:
+    """Two-sided p of the users whose value changed; 1 where none did.
+
+    >>> wilcoxon(np.zeros(5)), wilcoxon(np.array([1.0, 2.0, 0.0]))
+    (1.0, 0.5)
+    """
+    changed = difference[difference != 0]
+    return float(stats.wilcoxon(changed).pvalue) if len(changed) else 1.0
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm's step-down correction, in the order given.
+
+    The smallest of three is multiplied by 3, the next by 2, and none may fall below
+    one that was smaller before:
+
+    >>> holm([0.04, 0.01, 0.03])
+    [0.06, 0.03, 0.06]
+    """
+    order = np.argsort(p, kind="stable")
+    scaled = np.asarray(p, dtype=np.float64)[order] * np.arange(len(p), 0, -1)
+    corrected = np.empty(len(p))
+    corrected[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    return [float(value) for value in corrected]
+
+
+def interval(
+    difference: np.ndarray, level: float, resamples: int, stream: np.random.Generator
+) -> tuple[float, float]:
+    """Where the mean lies in all but ``level`` of the resamples of users."""
+    n = len(difference)
+    at_once = max(1, DRAWS // n)
+    means = [
+        difference[stream.integers(0, n, size=(min(at_once, resamples - done), n))].mean(axis=1)
+        for done in range(0, resamples, at_once)
+    ]
+    low, high = np.quantile(np.concatenate(means), [level / 2, 1 - level / 2])
+    return float(low), float(high)
+
+
+def judged(rows: Sequence[dict[str, Any]], config: ReportConfig) -> pl.DataFrame:
+    """The comparisons with corrected p-values and a verdict."""
+    for metric in dict.fromkeys(row["metric"] for row in rows):
+        family = [row for row in rows if row["metric"] == metric]
+        for test in ("p_t", "p_wilcoxon"):
+            for row, p in zip(family, holm([row[test] for row in family]), strict=True):
+                row[f"{test}_holm"] = p
+    for row in rows:
+        row["verdict"] = verdict(row, config.level)
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def verdict(row: dict[str, Any], level: float) -> str:
+    """better, worse, no difference; higher or lower for a metric that has no better."""
+    if max(row["p_t_holm"], row["p_wilcoxon_holm"]) >= level or not row["difference"]:
+        return SAME
+    rises = row["difference"] > 0
+    if not direction(row["metric"]):
+        return "higher" if rises else "lower"
+    return "better" if rises == (direction(row["metric"]) > 0) else "worse"

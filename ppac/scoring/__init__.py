@@ -1,0 +1,1 @@
+"""From a base model and a method to ranked lists."""

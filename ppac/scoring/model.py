@@ -1,0 +1,48 @@
+"""What a base model is to the methods around it.
+
+A base model keeps a table of embeddings for users and one for items (``ego``), turns them
+into the representations it scores with (``rep``: the same tables, or propagated ones), and
+scores representations, either pair by pair (``pair``) or users against all items (``block``).
+Representations are computed once a step and handed around, so that a method with several
+terms in its loss pays for a graph propagation once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+from ppac.core.config import Section
+from ppac.core.interactions import Interactions
+
+EMBEDDING_STD = 0.1
+
+
+class Model(nn.Module, ABC):
+    """A base model over ``train``'s users and items."""
+
+    Config: type[Section]
+
+    def __init__(self, train: Interactions, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+        self.user_table = nn.Parameter(torch.randn(train.n_users, dim) * EMBEDDING_STD)
+        self.item_table = nn.Parameter(torch.randn(train.n_items, dim) * EMBEDDING_STD)
+
+    def ego(self) -> tuple[Tensor, Tensor]:
+        """The embeddings themselves: users (U, d), items (I, d)."""
+        return self.user_table, self.item_table
+
+    def rep(self) -> tuple[Tensor, Tensor]:
+        """The representations that are scored. The embeddings, unless a model says otherwise."""
+        return self.ego()
+
+    @abstractmethod
+    def pair(self, users: Tensor, items: Tensor) -> Tensor:
+        """Scores (B,) of paired representations (B, d) and (B, d)."""
+
+    @abstractmethod
+    def block(self, users: Tensor, items: Tensor) -> Tensor:
+        """Scores (B, I) of every user representation (B, d) with every item's (I, d)."""

@@ -1,0 +1,53 @@
+"""Scoring on validation, for early stopping and for tuning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+import torch
+
+from ppac.core.interactions import Interactions
+from ppac.metrics import ndcg, recall
+from ppac.progress import bar
+from ppac.scoring.lists import Lists, hits_of
+from ppac.scoring.ranking import Ranker
+from ppac.scoring.scorer import Scorer
+
+METRICS = {"recall": recall, "ndcg": ndcg}
+CUTOFF = 50
+
+
+def score_grid(
+    scorer: Scorer, ranker: Ranker, valid: Interactions, grid: Sequence[Mapping[str, float]]
+) -> pl.DataFrame:
+    """Mean validation metrics at each point of the grid, one ranking of the model for all."""
+    users = np.flatnonzero(valid.user_counts)
+    totals = np.zeros((len(grid), len(METRICS)))
+    with torch.inference_mode(), bar(total=len(users), desc="tuning", unit="user") as progress:
+        for block in ranker.blocks(users):
+            parts = scorer.parts(block.ids)
+            for row, weights in enumerate(grid):
+                items, _ = block.top(scorer, parts, weights, CUTOFF)
+                totals[row] += user_totals(block.users, items, valid, ranker)
+            progress.update(len(block.users))
+    columns = {name: [point[name] for point in grid] for name in scorer.neutral}
+    means = {f"{m}_at_{CUTOFF}": totals[:, c] / len(users) for c, m in enumerate(METRICS)}
+    return pl.DataFrame(columns | means).with_columns(pl.selectors.contains("_at_").round(6))
+
+
+def user_totals(
+    users: np.ndarray, items: np.ndarray, valid: Interactions, ranker: Ranker
+) -> list[float]:
+    """Each metric summed over some users' lists."""
+    lists = Lists(
+        users=users,
+        items=items,
+        relevant=valid.user_counts[users],
+        hits=hits_of(users, items, valid),
+        popularity=ranker.popularity,
+        head_items=0,
+        tail_interactions=0,
+    )
+    return [float(metric.score(lists, CUTOFF).sum()) for metric in METRICS.values()]

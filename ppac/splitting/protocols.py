@@ -1,0 +1,230 @@
+"""Dividing interactions into train, validation, an intervened test and a random test.
+
+In an intervened set every item has as equal a say as its count allows, so that a model
+gains nothing there by recommending what is popular anyway (the paper, section 4.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from ppac.core.config import Section
+from ppac.core.errors import Problem, nearest
+from ppac.core.interactions import PARTS
+from ppac.splitting.pairs import Pairs
+
+TRAIN, VALID, TEST, RANDOM, BOTH = range(5)
+
+
+class SplitConfig(Section):
+    threshold: float
+    test: float = Field(gt=0, lt=1)
+    valid: float = Field(gt=0, lt=1)
+    random: float = Field(ge=0, lt=1)
+    max_share: float = Field(gt=0, lt=1)
+
+
+@dataclass(frozen=True)
+class Split:
+    """The parts as indices into the pairs, and what the manifest says about them."""
+
+    parts: dict[str, np.ndarray]
+    masked: list[str]
+    quota: dict[str, dict[str, int]]
+
+
+def keep_everyone(pairs: Pairs, rng: np.random.Generator) -> np.ndarray:
+    """One random interaction of every user and of every item, never held out.
+
+    Each user and item then stays in train whatever is drawn.
+    """
+    kept = np.zeros(len(pairs), dtype=bool)
+    order = rng.permutation(len(pairs))
+    for ids in (pairs.user, pairs.item):
+        _, first = np.unique(ids[order], return_index=True)
+        kept[order[first]] = True
+    return kept
+
+
+def water_fill(capacity: np.ndarray, wanted: int) -> int:
+    """The quota q at which items giving min(q, capacity) come nearest to ``wanted`` in all.
+
+    >>> water_fill(np.array([1, 3, 10]), 6)  # 1 + 2 + 2 = 5, 1 + 3 + 3 = 7: the lower one
+    2
+    """
+    low, high = 0, int(capacity.max(initial=0))
+    while low < high:  # the largest quota that gives at most what is wanted
+        middle = (low + high + 1) // 2
+        if np.minimum(capacity, middle).sum() <= wanted:
+            low = middle
+        else:
+            high = middle - 1
+    below = int(np.minimum(capacity, low).sum())
+    above = int(np.minimum(capacity, low + 1).sum())
+    return low + 1 if above - wanted < wanted - below else low
+
+
+def take_balanced(
+    pairs: Pairs,
+    free: np.ndarray,
+    capacity: np.ndarray,
+    wanted: int,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, int]:
+    """Up to a quota of each item's free interactions, drawn at random.
+
+    ``free`` marks what may be drawn, ``capacity`` how much each item may give.
+    """
+    candidates = rng.permutation(np.flatnonzero(free))
+    candidates = candidates[np.argsort(pairs.item[candidates], kind="stable")]
+    items = pairs.item[candidates]
+    counts = np.bincount(items, minlength=len(capacity))
+    quota = water_fill(np.minimum(capacity, counts), wanted)
+    starts = np.cumsum(counts) - counts
+    place = np.arange(len(candidates)) - starts[items]  # 0, 1, 2, ... within each item
+    return candidates[place < np.minimum(quota, capacity)[items]], quota
+
+
+def balanced(pairs: Pairs, config: SplitConfig, rng: np.random.Generator) -> Split:
+    """Test and validation balanced over items alike; the random test is drawn before both."""
+    where = np.full(len(pairs), TRAIN)
+    free = ~keep_everyone(pairs, rng)
+    drawn = rng.permutation(np.flatnonzero(free))[: round(config.random * len(pairs))]
+    where[drawn] = RANDOM
+    counts = np.bincount(pairs.item, minlength=len(pairs.items))
+    given = np.bincount(pairs.item[drawn], minlength=len(pairs.items))
+    limit = np.maximum(np.floor(config.max_share * counts).astype(np.int64) - given, 0)
+    # Half of what an item may give goes to each set, the odd one by chance: what is chosen
+    # on validation then meets the same mix of rare and popular items at test.
+    half = (limit + rng.integers(2, size=len(limit))) // 2
+    quota = {}
+    for name, label, share, capacity in (
+        ("test", TEST, config.test, half),
+        ("valid", VALID, config.valid, limit - half),
+    ):
+        wanted = round(share * len(pairs))
+        taken, q = take_balanced(pairs, free & (where == TRAIN), capacity, wanted, rng)
+        where[taken] = label
+        quota[name] = quota_facts(pairs.item[taken], q, wanted)
+    return Split(parts_of(where), ["train", "valid"], quota)
+
+
+def random(pairs: Pairs, config: SplitConfig, rng: np.random.Generator) -> Split:
+    """A plain random holdout. Its test is the random test."""
+    where = np.full(len(pairs), TRAIN)
+    order = rng.permutation(np.flatnonzero(~keep_everyone(pairs, rng)))
+    n_test, n_valid = round(config.test * len(pairs)), round(config.valid * len(pairs))
+    where[order[:n_test]] = BOTH
+    where[order[n_test : n_test + n_valid]] = VALID
+    return Split(parts_of(where), ["train", "valid"], {})
+
+
+def released(pairs: Pairs, config: SplitConfig, rng: np.random.Generator) -> Split:
+    """The authors' train and balanced test; validation is what neither of them touches.
+
+    It is a balanced sample of their biased test minus their balanced test. The random test
+    is their biased test without that validation, so it contains the balanced test. Only
+    train is masked at test, as the authors do: masking validation too would flatter us.
+    """
+    if pairs.released is None:
+        raise Problem("protocol 'released' needs the authors' test files: see docs/protocol.md.")
+    where = np.choose(pairs.released, [TRAIN, RANDOM, BOTH])
+    pool = where == RANDOM
+    capacity = np.bincount(pairs.item[pool], minlength=len(pairs.items))
+    wanted = min(int((where == BOTH).sum()), int(pool.sum()) // 2)
+    taken, q = take_balanced(pairs, pool, capacity, wanted, rng)
+    where[taken] = VALID
+    quota = {"valid": quota_facts(pairs.item[taken], q, wanted)}
+    return Split(parts_of(where), ["train"], quota)
+
+
+PROTOCOLS: dict[str, Callable[[Pairs, SplitConfig, np.random.Generator], Split]] = {
+    "balanced": balanced,
+    "released": released,
+    "random": random,
+}
+
+
+def divide(pairs: Pairs, protocol: str, config: SplitConfig, rng: np.random.Generator) -> Split:
+    """Split by the named protocol and check what every protocol promises."""
+    if protocol not in PROTOCOLS:
+        raise Problem(f"unknown protocol '{protocol}': {nearest(protocol, PROTOCOLS)}.")
+    split = PROTOCOLS[protocol](pairs, config, rng)
+    check(pairs, split)
+    return split
+
+
+def parts_of(where: np.ndarray) -> dict[str, np.ndarray]:
+    """Indices of each part; what is in BOTH counts as test and as random test."""
+    members = {
+        "train": where == TRAIN,
+        "valid": where == VALID,
+        "test": (where == TEST) | (where == BOTH),
+        "random": (where == RANDOM) | (where == BOTH),
+    }
+    return {part: np.flatnonzero(members[part]) for part in PARTS}
+
+
+def quota_facts(items: np.ndarray, quota: int, wanted: int) -> dict[str, int]:
+    counts = np.bincount(items)
+    reached = int((counts == quota).sum()) if quota else 0
+    contributing = int((counts > 0).sum())
+    return {"quota": quota, "wanted": wanted, "items": contributing, "reached_quota": reached}
+
+
+def check(pairs: Pairs, split: Split) -> None:
+    """Nothing is empty, and nothing used for choosing or scoring is in train."""
+    for part in ("train", "valid", "test"):
+        if not len(split.parts[part]):
+            raise Problem(
+                f"the split leaves '{part}' empty: the dataset has {len(pairs)} interactions of "
+                f"{len(pairs.users)} users and {len(pairs.items)} items, too few for the shares "
+                "in params.yaml 'split'."
+            )
+    for one, other in (
+        ("train", "valid"),
+        ("train", "test"),
+        ("train", "random"),
+        ("valid", "test"),
+        ("valid", "random"),
+    ):
+        if np.intersect1d(split.parts[one], split.parts[other]).size:
+            raise AssertionError(f"{one} and {other} overlap")
+
+
+def manifest(pairs: Pairs, split: Split, protocol: str) -> dict[str, Any]:
+    """What one wants to know of a split without opening it."""
+    train = split.parts["train"]
+    n_users, n_items = len(pairs.users), len(pairs.items)
+    held = np.concatenate([split.parts["valid"], split.parts["test"]])
+    return {
+        "protocol": protocol,
+        "users": n_users,
+        "items": n_items,
+        "interactions": len(pairs),
+        **{part: len(split.parts[part]) for part in PARTS},
+        "masked": split.masked,
+        "quota": split.quota,
+        "left_out": pairs.left_out,
+        "users_without_train": n_users - len(np.unique(pairs.user[train])),
+        "items_without_train": n_items - len(np.unique(pairs.item[train])),
+        "items_held_out": len(np.unique(pairs.item[held])),
+        "disjoint": True,  # asserted by `check`, or this file would not exist
+    }
+
+
+def tables(pairs: Pairs, split: Split) -> dict[str, pl.DataFrame]:
+    """Each part as a table of dense ids, sorted by user and item."""
+    return {
+        part: pl.DataFrame(
+            {"user": pairs.user[where], "item": pairs.item[where]},
+            schema={"user": pl.Int32, "item": pl.Int32},
+        ).sort("user", "item")
+        for part, where in split.parts.items()
+    }

@@ -1,0 +1,145 @@
+"""What is said about one run in MLflow, as plain values: names, points, texts, tags.
+
+Nothing here knows MLflow; `ppac.tracking.track` writes these values to it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ppac.core.layout import RANKERS, Cell
+
+LONGEST = 6000  # characters MLflow keeps of a parameter
+
+Points = dict[tuple[str, int], float]  # (metric, step) -> value
+
+
+@dataclass(frozen=True)
+class Record:
+    """Everything MLflow shows about one evaluated configuration."""
+
+    cell: Cell
+    training: str  # digest of what was trained; empty for rankers
+    evaluation: str  # digest of what was evaluated, the training included
+    params: Mapping[str, Any]  # may be nested: {"train": {"lr": 0.01}} is shown as train.lr
+    metrics: Mapping[str, float]  # on test, named as in the metrics file
+    curve: Sequence[Mapping[str, Any]] = ()  # rows of curve.csv
+    forced: Mapping[str, Any] = field(default_factory=dict)  # weights given, not tuned
+    tags: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0  # the evaluation took: the duration of a run that starts with it
+
+    @property
+    def name(self) -> str:
+        """
+        >>> Record(Cell("ml-1m", "bprmf", "ppac"), "t", "e", {}, {}, forced={"gamma": 256}).name
+        'bprmf/ppac gamma=256'
+        """
+        return " ".join([run_name(self.cell), *(f"{k}={v}" for k, v in self.forced.items())])
+
+    @property
+    def points(self) -> Points:
+        """The curve, and each test metric as one value at step 0."""
+        return curve_points(self.curve) | {(k, 0): float(v) for k, v in self.metrics.items()}
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A training that is under way: what is known of a run before it is evaluated."""
+
+    cell: Cell
+    training: str
+    params: Mapping[str, Any]
+    tags: Mapping[str, str]
+    started: float  # seconds since 1970
+
+
+def run_name(cell: Cell) -> str:
+    return f"{cell.base}/{cell.method}"
+
+
+def curve_points(rows: Iterable[Mapping[str, Any]]) -> Points:
+    """Rows of curve.csv as points: metrics at a cutoff are validation's, the rest training's.
+
+    >>> curve_points([{"epoch": 5, "loss": 0.3, "ndcg_at_50": 0.1, "recall_at_50": None}])
+    {('train/loss', 5): 0.3, ('valid/ndcg_at_50', 5): 0.1}
+    """
+    points: Points = {}
+    for row in rows:
+        for name, value in row.items():
+            if name == "epoch" or value is None:
+                continue
+            prefix = "valid" if "_at_" in name else "train"
+            # MLflow stores an infinity as a huge number, and NaN as NaN.
+            points[f"{prefix}/{name}", int(row["epoch"])] = (
+                math.nan if math.isinf(value) else float(value)
+            )
+    return points
+
+
+def equal(one: float, other: float) -> bool:
+    """Equal up to the digits a CSV file may drop; NaN equals NaN."""
+    both_nan = math.isnan(one) and math.isnan(other)
+    return both_nan or math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-12)
+
+
+def flat_params(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """Nested settings as dotted names with JSON values, cut to what MLflow keeps.
+
+    >>> flat_params({"train": {"lr": 0.01}, "hidden": [256, 128], "protocol": "balanced"})
+    {'train.lr': '0.01', 'hidden': '[256, 128]', 'protocol': 'balanced'}
+    """
+    result: dict[str, str] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            result |= flat_params(value, f"{prefix}{key}.")
+        else:
+            text = value if isinstance(value, str) else json.dumps(value, default=str)
+            result[prefix + key] = text[:LONGEST]
+    return result
+
+
+def joined(*lists: str | None) -> str:
+    """Comma-joined names without repeats, in order of appearance.
+
+    >>> joined("tidy-mole,warm-fox", "tidy-mole", None)
+    'tidy-mole,warm-fox'
+    """
+    names = [name for part in lists if part for name in part.split(",")]
+    return ",".join(dict.fromkeys(names))
+
+
+def dvc_tags() -> dict[str, str]:
+    """The stage and the experiment this process runs in, as DVC tells its commands."""
+    tags = {"dvc.stage": "DVC_STAGE", "dvc.exp": "DVC_EXP_NAME"}
+    return {tag: os.environ[name] for tag, name in tags.items() if os.environ.get(name)}
+
+
+def commit() -> str:
+    """The Git commit the workspace (or the experiment) starts from; empty where there is none."""
+    if baseline := os.environ.get("DVC_EXP_BASELINE_REV"):
+        return baseline
+    command = ["git", "rev-parse", "--verify", "--quiet", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:  # no Git here
+        return ""
+
+
+def describe(cell: Cell) -> str:
+    """The paragraph above a run in the UI: what it is, and where its numbers come from."""
+    if cell.base == RANKERS:
+        what = f"The ranker `{cell.method}`, which learns nothing, on `{cell.dataset}`."
+        files = f"`{cell.metrics}`"
+    else:
+        what = f"Method `{cell.method}` on base model `{cell.base}`, dataset `{cell.dataset}`."
+        files = f"`{cell.curve}` and `{cell.metrics}`"
+    return (
+        f"{what} `train/` and `valid/` are curves over epochs; names without a prefix are "
+        f"measured on test. Mirrored from {files}, which hold the same numbers."
+    )

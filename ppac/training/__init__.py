@@ -1,0 +1,1 @@
+"""The training loop, its sampler and its checkpoints."""

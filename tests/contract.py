@@ -1,0 +1,88 @@
+"""What the pipeline files declare and what the code does, side by side."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+PIPELINES = [ROOT / "dvc.yaml", *sorted(ROOT.glob("pipelines/*/dvc.yaml"))]
+
+# These cannot change what a stage writes: bars, closing lines, and the mirror in MLflow.
+BYSTANDERS = ("ppac/progress.py", "ppac/tracking/")
+# Found by name at run time (ppac/core/registry.py): the axis that names the file.
+FOUND_BY_NAME = {"models": "base", "methods": "method", "rankers": "ranker"}
+
+
+def stages_of(pipeline: Path) -> dict[str, dict[str, Any]]:
+    return yaml.safe_load(pipeline.read_text())["stages"]
+
+
+def module_of(stage: dict[str, Any]) -> Path:
+    """The file behind ``python -m stages.x``."""
+    words = stage["cmd"].split()
+    return ROOT / (words[words.index("-m") + 1].replace(".", "/") + ".py")
+
+
+def imports_of(path: Path) -> set[Path]:
+    """The project's own modules that a file imports, packages' __init__ included."""
+    found: set[Path] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for name in names:
+            found |= files_of_module(name)
+    return found
+
+
+def files_of_module(name: str) -> set[Path]:
+    if name.split(".")[0] not in ("ppac", "stages"):
+        return set()
+    base = ROOT / name.replace(".", "/")
+    files = {path for path in (base.with_suffix(".py"), base / "__init__.py") if path.exists()}
+    parents = {parent / "__init__.py" for parent in base.parents if parent.is_relative_to(ROOT)}
+    return files | {path for path in parents if path.exists()}
+
+
+def closure(path: Path) -> set[Path]:
+    """Everything a file imports, directly or not, and the file itself."""
+    seen, todo = set(), [path]
+    while todo:
+        current = todo.pop()
+        if current not in seen:
+            seen.add(current)
+            todo += imports_of(current)
+    return seen
+
+
+def code_of(stage: dict[str, Any]) -> set[str]:
+    """The files whose change may change what the stage writes, as paths from the root."""
+    files = closure(module_of(stage))
+    names = {str(path.relative_to(ROOT)) for path in files}
+    # A package's docstring cannot change a result, and would re-run everything.
+    skipped = (*BYSTANDERS, "ppac/__init__.py", "stages/__init__.py")
+    return {name for name in names if not name.startswith(skipped)}
+
+
+def declared_code(stage: dict[str, Any], folder: Path) -> set[str]:
+    """The stage's deps that are code of the project, as paths from the root."""
+    deps = [str((folder / dep).resolve().relative_to(ROOT)) for dep in stage.get("deps", [])]
+    return {dep for dep in deps if dep.split("/")[0] in ("ppac", "stages")}
+
+
+def declared_params(stage: dict[str, Any]) -> set[str]:
+    """Names of declared params, whichever file they come from."""
+    names: set[str] = set()
+    for entry in stage.get("params", []):
+        if isinstance(entry, dict):
+            names.update(*entry.values())
+        else:
+            names.add(entry)
+    return names

@@ -1,0 +1,143 @@
+"""Training as a stage: the same bytes again, after a kill too, and clear refusals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+import torch
+from conftest import ROOT
+from safetensors.torch import load_file, save_file
+
+CELL = ("--dataset", "synthetic", "--base", "bprmf", "--method", "ppac")
+MODEL = "runs/synthetic/bprmf/ppac/train/model.safetensors"
+
+
+def model_bytes(project) -> bytes:
+    return (project.folder / MODEL).read_bytes()
+
+
+@pytest.mark.parametrize("base", ["bprmf", "ncf", "lightgcn"])
+def test_the_same_seed_gives_the_same_bytes(prepared, base):
+    cell = ("--dataset", "synthetic", "--base", base, "--method", "ppac")
+    path = prepared.folder / f"runs/synthetic/{base}/ppac/train/model.safetensors"
+    written = []
+    for _ in range(2):
+        prepared.ok("train", *cell)
+        written.append((path.read_bytes(), (path.parent / "curve.csv").read_bytes()))
+    assert written[0] == written[1]
+    prepared.set("seed: 2024", "seed: 2025")
+    prepared.ok("train", *cell)
+    assert path.read_bytes() != written[0][0]
+
+
+def test_kill_and_run_again_gives_the_bytes_of_an_undisturbed_run(prepared):
+    prepared.set("epochs: 10", "epochs: 60")
+    prepared.set("batch: 8092", "batch: 256")
+    prepared.ok("train", *CELL)
+    undisturbed = model_bytes(prepared)
+    (prepared.folder / MODEL).unlink()
+
+    prepared.set("checkpoint_seconds: 30", "checkpoint_seconds: 0")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "stages.train", *CELL]
+    running = subprocess.Popen(command, cwd=prepared.folder, env=environment)
+    checkpoints = prepared.folder / ".checkpoints"
+    deadline = time.monotonic() + 120
+    while not list(checkpoints.glob("*.pt")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    running.send_signal(signal.SIGKILL)
+    assert running.wait() == -signal.SIGKILL
+    (left,) = checkpoints.glob("*.pt")
+    epoch = torch.load(left, weights_only=True)["state"]["epoch"]
+    assert 0 < epoch < 60
+    assert not (prepared.folder / MODEL).exists()
+
+    prepared.ok("train", *CELL)
+    assert model_bytes(prepared) == undisturbed
+    assert not list(checkpoints.glob("*.pt"))
+
+
+def test_another_configuration_does_not_pick_up_the_checkpoint(prepared):
+    (prepared.folder / ".checkpoints").mkdir()
+    prepared.set("checkpoint_seconds: 30", "checkpoint_seconds: 0")
+    prepared.set("epochs: 10", "epochs: 3")
+    prepared.ok("train", *CELL)
+    three = model_bytes(prepared)
+    prepared.set("lr: 0.01", "lr: 0.02")
+    prepared.ok("train", *CELL)
+    assert model_bytes(prepared) != three
+
+
+def test_adding_a_method_changes_no_other_cell(prepared):
+    """Streams are named: base alone trains to the same weights as base beside ppac."""
+    cell = ("--dataset", "synthetic", "--base", "bprmf", "--method", "base")
+    path = prepared.folder / "runs/synthetic/bprmf/base/train/model.safetensors"
+    prepared.ok("train", *cell)
+    alone = path.read_bytes()
+    prepared.ok("train", *CELL)
+    prepared.ok("train", *cell)
+    assert path.read_bytes() == alone
+
+
+def test_the_curve_has_every_epoch_and_the_best_weights_are_kept(prepared):
+    prepared.ok("train", *CELL)
+    curve = pl.read_csv(prepared.folder / "runs/synthetic/bprmf/ppac/train/curve.csv")
+    assert curve["epoch"].to_list() == list(range(1, 11))
+    assert curve["ndcg_at_50"].drop_nulls().len() == 2
+    assert np.isfinite(curve["loss"].to_numpy()).all()
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        (("synthetic", "bprmff", "base"), "unknown model 'bprmff': did you mean 'bprmf'"),
+        (("synthetic", "bprmf", "pac"), "unknown method 'pac': did you mean 'ppac'"),
+    ],
+)
+def test_unknown_names(prepared, cell, message):
+    dataset, base, method = cell
+    arguments = ("--dataset", dataset, "--base", base, "--method", method)
+    assert message in prepared.fails("train", *arguments)
+
+
+def test_divergence_is_said_plainly(prepared):
+    prepared.set("lr: 0.01", "lr: 1.0e+30")
+    assert "Lower train.lr" in prepared.fails("train", *CELL)
+    assert not (prepared.folder / MODEL).exists()
+
+
+def test_a_missing_device_is_said_plainly(prepared):
+    prepared.set("device: auto", "device: cuda:7")
+    assert "compute.device" in prepared.fails("train", *CELL)
+
+
+def test_tune_and_evaluate_need_a_matching_model(prepared):
+    prepared.ok("train", *CELL)
+    path = prepared.folder / MODEL
+    other = prepared.folder / "runs/synthetic/bprmf/base/train"
+    other.mkdir(parents=True)
+    (other / path.name).write_bytes(path.read_bytes())
+    base = ("--dataset", "synthetic", "--base", "bprmf", "--method", "base")
+    assert "holds synthetic/bprmf/ppac, not synthetic/bprmf/base" in prepared.fails("tune", *base)
+
+    weights = load_file(path)
+    from safetensors import safe_open
+
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata()
+    weights["model.user_table"] = weights["model.user_table"][:-1].clone()
+    save_file(weights, path, metadata=metadata)
+    message = prepared.fails("tune", *CELL)
+    assert "'model.user_table' is (399, 64), expected (400, 64)" in message
+
+    path.write_bytes(b"garbage")
+    assert "not a readable model file" in prepared.fails("tune", *CELL)
+    path.unlink()
+    assert "does not exist: run `dvc repro`" in prepared.fails("tune", *CELL)
