@@ -106,13 +106,18 @@ def rank(
     scorer: Scorer, weights: Mapping[str, float], ranker: Ranker, users: np.ndarray, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best ``k`` items of each user, and their scores."""
-    found = []
+    # Filled in place: small results kept between large temporaries would fragment the heap.
+    items = np.full((len(users), k), -1, dtype=np.int64)
+    scores = np.full((len(users), k), -np.inf, dtype=np.float32)
+    done = 0
     with torch.inference_mode(), bar(total=len(users), desc="ranking", unit="user") as progress:
         for block in ranker.blocks(users):
-            found.append(block.top(scorer, scorer.parts(block.ids), weights, k))
-            progress.update(len(block.users))
-    items, scores = zip(*found, strict=True)
-    return np.concatenate(items), np.concatenate(scores)
+            best, values = block.top(scorer, scorer.parts(block.ids), weights, k)
+            rows = slice(done, done + len(best))
+            items[rows, : best.shape[1]], scores[rows, : best.shape[1]] = best, values
+            done += len(best)
+            progress.update(len(best))
+    return items, scores
 
 
 def add(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import resource
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -70,7 +70,7 @@ def test_equals_sorting_everything(seed, k):
         own = set(train.items[train.indptr[u] : train.indptr[u + 1]].tolist())
         free = [i for i in range(12) if i not in own]
         best = sorted(free, key=lambda i: (-scores[u, i], places[u, i]))[:k]
-        best += [-1] * (min(k, 12) - len(best))
+        best += [-1] * (k - len(best))
         assert items[u].tolist() == best
         assert values[u][items[u] >= 0].tolist() == [scores[u, i] for i in best if i >= 0]
 
@@ -104,38 +104,34 @@ def test_diverged_scores_are_a_problem():
         rank(Fixed(np.full((2, 3), np.nan)), {}, ranker(train), np.arange(2), 2)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space as Linux does")
 def test_the_memory_budget_is_kept():
-    """2,000 users x 60,000 items would be 480 MB a table; with 64 MB blocks 400 MB are plenty."""
-    script = f"""
+    """2,000 users x 60,000 items are 480 MB of scores alone; 64 MB blocks stay far below."""
+    script = """
 import resource, numpy as np, torch
 from ppac.core.interactions import Interactions
 from ppac.core.popularity import Popularity
 from ppac.scoring.ranking import Ranker, TieOrder
 from ppac.evaluation import rank
-import scipy.sparse as sp
 torch.set_num_threads(1)
 U, I = 2000, 60000
 train = Interactions.of(np.arange(U), np.arange(U), U, I)
 gp, unit = np.zeros(I, np.float32), np.ones(U, np.float32)
 popular = Popularity(train.item_counts, gp, train.matrix(), unit)
+users, items = torch.randn(U, 8), torch.randn(I, 8)
 class Dot:
-    neutral = {{}}
-    u, i = torch.randn(U, 8), torch.randn(I, 8)
-    def parts(self, users): return self.u[users] @ self.i.T
+    neutral = {}
+    def parts(self, some): return users[some] @ items.T
     def combine(self, parts, pp, gp, weights): return parts
 ranker = Ranker(train, popular, TieOrder.seeded(U, I, 0, "x"), torch.device("cpu"), 64)
-rank(Dot(), {{}}, ranker, np.arange(64), 50)
-used = int(open("/proc/self/statm").read().split()[5]) * {resource.getpagesize()}
-resource.setrlimit(resource.RLIMIT_DATA, (used + 400 * 2**20,) * 2)
-items, _ = rank(Dot(), {{}}, ranker, np.arange(U), 50)
-assert items.shape == (U, 50)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+rank(Dot(), {}, ranker, np.arange(U), 50)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
     done = subprocess.run(
         [sys.executable, "-c", script],
-        env={"PYTHONPATH": str(ROOT), "PATH": "", "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        check=False,
+        check=True,
     )
-    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 200

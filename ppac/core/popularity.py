@@ -37,7 +37,9 @@ class Popularity:
 
     def block(self, users: np.ndarray) -> np.ndarray:
         """Dense p of a few users, (len(users), I) float32."""
-        return (self.counts[users].toarray() / self.unit[users, None]).astype(np.float32)
+        rows = self.counts[users].astype(np.float32)
+        rows.data /= np.repeat(self.unit[users], np.diff(rows.indptr))
+        return rows.toarray()
 
     def lookup(self, users: np.ndarray, items: np.ndarray) -> np.ndarray:
         """p of each pair, float32."""

@@ -16,7 +16,7 @@ from ppac.core.popularity import Popularity
 from ppac.core.seeds import rng
 from ppac.scoring.scorer import Scorer
 
-BYTES_PER_SCORE = 48  # parts, popularity, scores, sort keys and their temporaries
+BYTES_PER_SCORE = 64  # parts, popularity, scores, sort keys and their temporaries
 
 
 class ComputeConfig(Section):
@@ -53,12 +53,13 @@ class TieOrder:
     @classmethod
     def seeded(cls, n_users: int, n_items: int, seed: int, dataset: str) -> TieOrder:
         stream = rng(seed, "ties", dataset)
-        place = torch.from_numpy(stream.permutation(n_items))
-        return cls(place, torch.from_numpy(stream.integers(n_items, size=n_users)))
+        place = stream.permutation(n_items).astype(np.int32)
+        offset = stream.integers(n_items, size=n_users, dtype=np.int32)
+        return cls(torch.from_numpy(place), torch.from_numpy(offset))
 
     def of(self, users: Tensor) -> Tensor:
         """(B, I) places, each row a permutation of 0..I-1; a smaller place comes first."""
-        return (self.place + self.offset[users, None]) % len(self.place)
+        return (self.place + self.offset[users, None]).remainder_(len(self.place))
 
 
 @dataclass(frozen=True)
@@ -106,10 +107,9 @@ class Block:
         scores = scorer.combine(parts, self.pp, self.gp, weights)
         if scores.shape != self.pp.shape:
             raise ValueError(f"scores must be (users, items): {scores.shape}")
-        scores = scores.clone()
-        if not torch.isfinite(scores).all():
+        if not scores.isfinite().all():
             raise Problem("the model's scores are not finite: training diverged; lower train.lr.")
-        scores[self.hidden] = -torch.inf
+        scores = scores.index_put(self.hidden, scores.new_tensor(-torch.inf))
         best = torch.topk(sort_keys(scores, self.ties), min(k, scores.shape[1]), dim=1)
         values = scores.gather(1, best.indices)
         items = torch.where(torch.isinf(values), -1, best.indices)
@@ -122,9 +122,10 @@ def sort_keys(scores: Tensor, ties: Tensor) -> Tensor:
     A float's bits, read as an integer, sort like the float once negative ones are flipped.
     Distinct keys make the result independent of how top-k treats equal values.
     """
-    bits = (scores + 0.0).view(torch.int32).to(torch.int64)  # + 0.0 turns -0.0 into 0.0
-    ordered = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
-    return ordered * 2**32 + (2**31 - ties)
+    bits = (scores + 0.0).view(torch.int32)  # + 0.0 turns -0.0 into 0.0
+    keys = bits.to(torch.int64)
+    keys.bitwise_xor_((bits >> 31).bitwise_and_(0x7FFFFFFF))
+    return keys.mul_(2**32).sub_(ties)
 
 
 def pairs_of(some: Interactions, users: np.ndarray) -> tuple[Tensor, Tensor]:
