@@ -1,0 +1,221 @@
+"""The pipeline files against the code: deps, params, leaks, and the README's commands."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import itertools
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+from contract import (
+    FOUND_BY_NAME,
+    PIPELINES,
+    ROOT,
+    closure,
+    code_of,
+    declared_code,
+    declared_params,
+    stages_of,
+)
+
+from stages import door
+
+EVERY_STAGE = [
+    pytest.param(path, name, id=f"{path.parent.name}:{name}")
+    for path in PIPELINES
+    for name in stages_of(path)
+]
+
+
+def kind(name: str) -> str:
+    return name.removesuffix("-rankers")
+
+
+def is_covered(file: str, declared: set[str]) -> bool:
+    """Whether a file, or a folder that holds it, is declared."""
+    return file in declared or any(str(parent) in declared for parent in Path(file).parents)
+
+
+@pytest.mark.parametrize(("pipeline", "name"), EVERY_STAGE)
+def test_deps_cover_the_import_closure(pipeline, name):
+    stage = stages_of(pipeline)[name]
+    declared = declared_code(stage, pipeline.parent)
+    missing = {file for file in code_of(stage) if not is_covered(file, declared)}
+    assert not missing
+
+
+@pytest.mark.parametrize(("pipeline", "name"), EVERY_STAGE)
+def test_declared_code_is_used(pipeline, name):
+    """A dep that nothing imports would re-run the stage for nothing."""
+    stage = stages_of(pipeline)[name]
+    used = code_of(stage)
+    for dep in declared_code(stage, pipeline.parent):
+        found_by_name = "${item." in dep or dep in ("ppac/formats", "ppac/metrics")
+        assert found_by_name or any(is_covered(file, {dep}) for file in used), dep
+
+
+@pytest.mark.parametrize(("pipeline", "name"), EVERY_STAGE)
+def test_what_is_found_by_name_is_a_dep_by_that_name(pipeline, name):
+    stage = stages_of(pipeline)[name]
+    if kind(name) not in ("train", "tune", "evaluate"):
+        pytest.skip("loads nothing by name")
+    declared = declared_code(stage, pipeline.parent)
+    for folder, axis in FOUND_BY_NAME.items():
+        if axis in stage["matrix"]:
+            assert f"ppac/{folder}/${{item.{axis}}}.py" in declared
+            for file in (ROOT / "ppac" / folder).glob("[a-z]*.py"):
+                inside = {str(path.relative_to(ROOT)) for path in closure(file)} - {
+                    str(file.relative_to(ROOT)),
+                    "ppac/__init__.py",
+                }
+                assert all(is_covered(path, declared) for path in inside), file
+
+
+class Recorder(dict):
+    """Settings that remember which of their keys were looked at."""
+
+    def __init__(self, values: dict) -> None:
+        super().__init__(values)
+        self.read: set[str] = set()
+
+    def __getitem__(self, key):
+        self.read.add(key)
+        return super().__getitem__(key)
+
+    def get(self, key, default=None):
+        self.read.add(key)
+        return super().get(key, default)
+
+
+ORDER = ["download", "split", "neighbours", "popularity", "train", "tune", "evaluate", "report"]
+
+
+def test_declared_params_are_those_read(project, monkeypatch):
+    """Every stage is run, in this process, on settings that record what is read of them."""
+    project.set("datasets: [ml-100k]", "datasets: [synthetic]")
+    project.set("bases: [bprmf, ncf, lightgcn]", "bases: [bprmf]")
+    project.set("methods: [base, ppac]", "methods: [ppac]")
+    project.set("rankers: [mostpop, mostppop, ppgp]", "rankers: []")
+    project.set("epochs: 300", "epochs: 2")
+    monkeypatch.chdir(project.folder)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{project.folder}/runs.db")
+    values = {"dataset": "synthetic", "protocol": "balanced", "base": "bprmf", "method": "ppac"}
+    stages = stages_of(ROOT / "dvc.yaml")
+    for name in ORDER:
+        recorder = Recorder(door.params())
+        options = re.findall(r"--(\w+)", stages[name]["cmd"])
+        argv = [name, *(word for option in options for word in (f"--{option}", values[option]))]
+        with monkeypatch.context() as patch:
+            patch.setattr(door, "params", lambda recorder=recorder: recorder)
+            patch.setattr("sys.argv", argv)
+            importlib.import_module(f"stages.{name}").main()
+        filled = {
+            param.replace("${item.base}", "bprmf").replace("${item.method}", "ppac").split(".")[0]
+            for param in declared_params(stages[name])
+        }
+        assert recorder.read == filled, name
+
+
+def test_every_stage_file_is_a_stage():
+    files = {path.stem for path in (ROOT / "stages").glob("[a-z]*.py")} - {"door"}
+    assert files == {kind(name) for name in stages_of(ROOT / "dvc.yaml")} == set(ORDER)
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES, ids=lambda path: path.parent.name)
+def test_only_evaluate_knows_gamma_and_beta(pipeline):
+    for name, stage in stages_of(pipeline).items():
+        knows = {"gamma", "beta"} & declared_params(stage)
+        assert (kind(name) == "evaluate") == bool(knows), name
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES, ids=lambda path: path.parent.name)
+def test_no_test_set_upstream_of_evaluate(pipeline):
+    """Stages before it name the files of the split one by one, and test is not among them."""
+    for name, stage in stages_of(pipeline).items():
+        if kind(name) in ("evaluate", "report"):
+            continue
+        for dep in stage.get("deps", []):
+            assert not dep.endswith(("test.parquet", "random.parquet")), name
+            assert dep != "data/split/${item.dataset}", name
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES[1:], ids=lambda path: path.parent.name)
+def test_other_pipelines_repeat_the_roots_stages(pipeline):
+    """Same commands, same code, same paths; only where params come from differs."""
+    root = stages_of(ROOT / "dvc.yaml")
+    for name, stage in stages_of(pipeline).items():
+        twin = root[name]
+        assert stage["cmd"] == twin["cmd"]
+        assert [dep.removeprefix("../../") for dep in stage["deps"]] == twin["deps"]
+        assert declared_params(stage) == declared_params(twin)
+        assert (stage.get("outs"), stage.get("metrics")) == (twin.get("outs"), twin.get("metrics"))
+
+
+def test_modules_and_functions_stay_small():
+    """Sizes that can be read in one sitting: stages 60 lines, modules 250, functions 40."""
+    for path in [*ROOT.glob("stages/*.py"), *ROOT.glob("ppac/**/*.py")]:
+        text = path.read_text()
+        limit = 60 if path.parent.name == "stages" and path.stem != "door" else 250
+        assert len(text.splitlines()) <= limit, path
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef):
+                assert (node.end_lineno or 0) - node.lineno < 42, f"{path}:{node.name}"
+
+
+def test_params_yaml_is_the_only_home_of_defaults():
+    """No settings class has a default, but for what an entry may leave out altogether."""
+    for path in ROOT.glob("ppac/**/*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.ClassDef):
+                continue
+            bases = {getattr(base, "id", "") for base in node.bases}
+            if not bases & {"Section", "FileEntry"}:
+                continue
+            for field in node.body:
+                if isinstance(field, ast.AnnAssign) and field.value is not None:
+                    text = ast.unparse(field.value)
+                    assert text == "None" or "default" not in text, f"{path}: {text}"
+                    assert text == "None" or text.startswith("Field("), f"{path}: {text}"
+
+
+def commands(text: str) -> list[str]:
+    """The lines of a document's shell blocks, without comments."""
+    blocks = re.findall(r"```(?:sh|bash|console)\n(.*?)```", text, flags=re.S)
+    lines = [line.split("  #")[0].strip() for block in blocks for line in block.splitlines()]
+    return [line.removeprefix("$ ") for line in lines if line and not line.startswith("#")]
+
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_commands_in_documents_exist(document):
+    """make targets, stages, verbs, params keys and files that a reader is told to use."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.M))
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    for line in commands(document.read_text()):
+        words = shlex.split(line.replace("...", "x"))
+        if words[0] == "make":
+            assert words[1] in targets, line
+        for before, word in itertools.pairwise(words):
+            if before == "-m" and word.startswith("stages."):
+                assert (ROOT / (word.replace(".", "/") + ".py")).exists(), line
+            if before == "-S":
+                node = params
+                for part in word.split("=")[0].split("."):
+                    assert part in node, line
+                    node = node[part]
+            if word.startswith("pipelines/"):
+                assert (ROOT / word).exists(), line
+        if words[:3] == ["python", "-m", "ppac"] and len(words) > 3:
+            assert f'"{words[3]}"' in (ROOT / "ppac/__main__.py").read_text(), line
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_and_paths_in_documents_exist(document):
+    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", document.read_text()):
+        assert (document.parent / target).exists(), target
