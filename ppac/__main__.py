@@ -11,7 +11,7 @@ from pathlib import Path
 from ppac.core.errors import Problem
 from ppac.core.layout import Cell
 from ppac.tracking import track
-from ppac.tracking.mirror import record_of
+from ppac.tracking.mirror import mirror
 
 NEXT = """
 Next:
@@ -37,12 +37,10 @@ def show_in_mlflow() -> None:
     """Fill MLflow from the artefacts in this folder; repeating it changes nothing."""
     files = sorted(Path("metrics").glob("*/*/*.json"))
     cells = [Cell(path.parent.parent.name, path.parent.name, path.stem) for path in files]
-    done = 0
-    for cell in cells:
-        if cell.tuned.exists():  # metrics are in Git, the rest comes with `dvc repro` or `pull`
-            track.record(record_of(cell))
-            done += 1
-    print(f"tracked {done} of {len(cells)} cells in {track.store_uri()}")
+    # Metrics are in Git; what else a run shows comes with `dvc repro` or `dvc pull`.
+    complete = [cell for cell in cells if cell.tuned.exists()]
+    mirror(complete)
+    print(f"tracked {len(complete)} of {len(cells)} cells in {track.store_uri()}")
 
 
 def ui() -> None:

@@ -11,8 +11,6 @@ from ppac.progress import say
 from ppac.scoring.method import Shared
 from ppac.scoring.ranking import ComputeConfig, Ranker, TieOrder
 from ppac.scoring.trained import load_scorer
-from ppac.tracking import track
-from ppac.tracking.mirror import record_of
 from stages import door
 
 
@@ -39,7 +37,6 @@ def main() -> None:
         write_table(folder / cell.per_user.name, with_source_ids(result.per_user, place.split))
     metrics = result.metrics | weights
     write_json(cell.metrics, metrics)
-    track.record(record_of(cell))
     headline = [name for name in config.headline() if name in metrics]
     shown = ", ".join(f"{name} {metrics[name]:.4f}" for name in headline)
     say(f"evaluate {cell}: {shown}")

@@ -13,6 +13,7 @@ from ppac.reporting.finding import findings
 from ppac.reporting.page import Report, html
 from ppac.reporting.results import ReportConfig
 from ppac.reporting.significance import significance
+from ppac.tracking.mirror import mirror
 from stages import door
 
 PLACE = Path("report")
@@ -49,6 +50,7 @@ def main() -> None:
         for name, rows in plots.items():
             write_csv(folder / f"{name}.csv", rows)
     write_text(PLACE / "index.html", page)
+    mirror(cells)
     say(f"report: {first} See {PLACE / 'index.html'}.")
 
 

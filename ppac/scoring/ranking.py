@@ -27,7 +27,8 @@ class ComputeConfig(Section):
     def use(self) -> torch.device:
         """Set torch up so that on CPU equal threads and seed give equal bytes."""
         torch.set_num_threads(self.threads)
-        torch.use_deterministic_algorithms(True)
+        # The same as use_deterministic_algorithms, which takes a second to import a compiler.
+        torch.set_deterministic_debug_mode("error")
         if self.device != "auto":
             try:
                 return torch.empty(0, device=self.device).device

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+
 import polars as pl
 
 from ppac.core.files import config_digest, read_json
 from ppac.core.layout import RANKERS, Cell, Dataset
 from ppac.scoring.trained import read
+from ppac.tracking import track
 from ppac.tracking.record import Record
+
+
+def mirror(cells: Iterable[Cell]) -> None:
+    """Show evaluated cells in MLflow: once for all of them, since its import takes seconds."""
+    for cell in cells:
+        track.record(record_of(cell))
 
 
 def record_of(cell: Cell) -> Record:
@@ -32,5 +42,14 @@ def record_of(cell: Cell) -> Record:
         params=params,
         metrics=metrics,
         curve=curve,
+        tags={"dvc.stage": stage_of(cell)},
         forced={name: metrics[name] for name in tuned if metrics[name] != tuned[name]},
     )
+
+
+def stage_of(cell: Cell) -> str:
+    """The stage that evaluated a cell, in the pipeline that this process runs for."""
+    pipeline, colon, _ = os.environ.get("DVC_STAGE", "").rpartition(":")
+    if cell.base == RANKERS:
+        return f"{pipeline}{colon}evaluate-rankers@{cell.dataset}-{cell.method}"
+    return f"{pipeline}{colon}evaluate@{cell.dataset}-{cell.base}-{cell.method}"
