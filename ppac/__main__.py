@@ -33,6 +33,18 @@ def show() -> None:
     print(NEXT.strip())
 
 
+def readme() -> None:
+    """Copy the results table into README.md, between its markers."""
+    path = Path("README.md")
+    before, opening, rest = path.read_text(encoding="utf-8").partition("<!-- results")
+    marker, _, rest = rest.partition("-->\n")
+    _, closing, after = rest.partition("<!-- /results -->")
+    table = Path("report/results.md").read_text(encoding="utf-8").replace("## ", "**", 1)
+    table = table.replace(", top 50\n", ", top 50**\n", 1)
+    text = f"{before}{opening}{marker}-->\n{table}{closing}{after}"
+    path.write_text(text, encoding="utf-8")
+
+
 def show_in_mlflow() -> None:
     """Fill MLflow from the artefacts in this folder; repeating it changes nothing."""
     files = sorted(Path("metrics").glob("*/*/*.json"))
@@ -56,7 +68,7 @@ def ui() -> None:
     subprocess.run(command, env={**os.environ, **quiet}, check=False)
 
 
-VERBS = {"show": show, "track": show_in_mlflow, "ui": ui}
+VERBS = {"show": show, "readme": readme, "track": show_in_mlflow, "ui": ui}
 
 
 def main() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -43,13 +44,13 @@ class Forced(Section):
     beta: float | Literal["tuned"]
 
     @classmethod
-    def of(cls, params: Mapping[str, object]) -> Forced:
+    def of(cls, params: Mapping[str, Any]) -> Forced:
         for name in cls.model_fields:
             value = params.get(name)
             number = isinstance(value, int | float) and not isinstance(value, bool)
-            if value != "tuned" and not (number and np.isfinite(value)):
+            if value != "tuned" and not (number and math.isfinite(value)):
                 raise Problem(f"{FILE}: '{name}' is {value!r}: it must be a number or 'tuned'.")
-        return cls(**{name: params[name] for name in cls.model_fields})
+        return cls.check({name: params[name] for name in cls.model_fields}, FILE)
 
     def over(self, tuned: Mapping[str, float]) -> dict[str, float]:
         """The tuned weights, with what is forced in their place."""
@@ -89,7 +90,8 @@ def evaluate(
         for relevant in (test, random_test)
     )
 
-    columns, metrics = {"user": everyone}, {}
+    columns: dict[str, np.ndarray] = {"user": everyone}
+    metrics: dict[str, float] = {}
     for name in config.metrics:
         kind = registry.find("metrics", name).KIND
         cutoffs = config.cutoffs if kind == "accuracy" else [config.popularity_cutoff]

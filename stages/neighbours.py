@@ -19,7 +19,7 @@ def main() -> None:
     write_table(place.neighbours, table)
     say(
         f"neighbours {args.dataset}: {len(table):,} pairs, up to {config.k_max} for each of "
-        f"{train.n_users:,} users, mean similarity {table['similarity'].mean() or 0:.4f}"
+        f"{train.n_users:,} users"
     )
 
 

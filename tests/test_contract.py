@@ -22,6 +22,7 @@ from contract import (
     stages_of,
 )
 
+from ppac.__main__ import readme
 from stages import door
 
 EVERY_STAGE = [
@@ -213,6 +214,16 @@ def test_commands_in_documents_exist(document):
                 assert (ROOT / word).exists(), line
         if words[:3] == ["python", "-m", "ppac"] and len(words) > 3:
             assert f'"{words[3]}"' in (ROOT / "ppac/__main__.py").read_text(), line
+
+
+def test_the_readme_shows_what_the_report_wrote(tmp_path, monkeypatch):
+    """Its table is the committed report's, so no number there was typed."""
+    (tmp_path / "report").mkdir()
+    (tmp_path / "README.md").write_text((ROOT / "README.md").read_text())
+    (tmp_path / "report/results.md").write_text((ROOT / "report/results.md").read_text())
+    monkeypatch.chdir(tmp_path)
+    readme()
+    assert (tmp_path / "README.md").read_text() == (ROOT / "README.md").read_text()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

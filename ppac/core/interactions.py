@@ -77,7 +77,7 @@ class Interactions:
 
     def matrix(self, dtype: type = np.int32) -> sp.csr_matrix:
         """The 0/1 users x items matrix."""
-        data = np.ones(len(self), dtype=dtype)
+        data: np.ndarray = np.ones(len(self), dtype=dtype)
         return sp.csr_matrix((data, self.items, self.indptr), (self.n_users, self.n_items))
 
 

@@ -40,8 +40,8 @@ class Net(Method):
         super().__init__(model, l2)
         self.config = config
         self.shared = shared
-        heads = {"mlp": JointHead, "towers": TowerHead}
-        self.f_pp: JointHead | TowerHead = heads[config.head](model.dim, config.hidden)
+        head = JointHead if config.head == "mlp" else TowerHead
+        self.f_pp: JointHead | TowerHead = head(model.dim, config.hidden)
         self.f_gp = nn.Sequential(
             nn.Linear(model.dim, config.hidden), nn.LeakyReLU(), nn.Linear(config.hidden, 1)
         )

@@ -10,4 +10,4 @@ KIND = "accuracy"
 
 
 def score(lists: Lists, k: int) -> np.ndarray:
-    return lists.hits[:, :k].any(axis=1).astype(np.float64)
+    return (lists.hits[:, :k].sum(axis=1) > 0).astype(np.float64)

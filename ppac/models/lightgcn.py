@@ -54,9 +54,7 @@ class Propagate(torch.autograd.Function):
         return graph @ table
 
     @staticmethod
-    def backward(  # type: ignore[override]
-        ctx: torch.autograd.function.FunctionCtx, gradient: Tensor
-    ) -> tuple[None, Tensor]:
+    def backward(ctx: torch.autograd.function.FunctionCtx, gradient: Tensor) -> tuple[None, Tensor]:
         return None, ctx.graph @ gradient  # type: ignore[attr-defined]
 
 
