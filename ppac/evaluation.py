@@ -48,7 +48,7 @@ class Forced(Section):
         for name in cls.model_fields:
             value = params.get(name)
             number = isinstance(value, int | float) and not isinstance(value, bool)
-            if value != "tuned" and not (number and math.isfinite(value)):
+            if value != "tuned" and not (number and math.isfinite(float(value or 0))):
                 raise Problem(f"{FILE}: '{name}' is {value!r}: it must be a number or 'tuned'.")
         return cls.check({name: params[name] for name in cls.model_fields}, FILE)
 

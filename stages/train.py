@@ -7,7 +7,7 @@ from functools import partial
 import polars as pl
 import torch
 
-from ppac.core.files import config_digest, file_digest, new_folder, write_csv
+from ppac.core.files import config_digest, new_folder, write_csv
 from ppac.core.interactions import read_part
 from ppac.core.layout import Cell, Dataset
 from ppac.core.popularity import read_popularity
@@ -35,13 +35,11 @@ def main() -> None:
     shared = Shared(train, read_popularity(place.popularity))
     ties = TieOrder.seeded(train.n_users, train.n_items, seed, cell.dataset)
     ranker = Ranker(train, shared.popularity, ties, device, compute.memory_mb)
-    data = [place.split / "train.parquet", place.split / "valid.parquet"]
-    data += sorted(place.popularity.iterdir())
     facts = trained.Facts(
         cell=str(cell),
         settings=trained.settings_of(params, cell),
         train={"seed": seed, **compute.model_dump(), **config.decisive()},
-        data={path.name: file_digest(path) for path in data},
+        data=trained.data_digests(place),
     )
     names = ("train", *vars(cell).values())
     torch.manual_seed(stream(seed, *names, "init"))

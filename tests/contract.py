@@ -52,23 +52,27 @@ def files_of_module(name: str) -> set[Path]:
 
 
 def closure(path: Path) -> set[Path]:
-    """Everything a file imports, directly or not, and the file itself."""
+    """Everything that a file imports and that may change a result, and the file itself."""
     seen, todo = set(), [path]
     while todo:
         current = todo.pop()
-        if current not in seen:
+        if current not in seen and not stands_by(current):
             seen.add(current)
             todo += imports_of(current)
     return seen
 
 
+def stands_by(path: Path) -> bool:
+    """Whether a file cannot change what a stage writes: a bystander, or only a docstring."""
+    if str(path.relative_to(ROOT)).startswith(BYSTANDERS):
+        return True
+    body = ast.parse(path.read_text()).body
+    return path.name == "__init__.py" and len(body) <= 1 + ("__version__" in path.read_text())
+
+
 def code_of(stage: dict[str, Any]) -> set[str]:
     """The files whose change may change what the stage writes, as paths from the root."""
-    files = closure(module_of(stage))
-    names = {str(path.relative_to(ROOT)) for path in files}
-    # A package's docstring cannot change a result, and would re-run everything.
-    skipped = (*BYSTANDERS, "ppac/__init__.py", "stages/__init__.py")
-    return {name for name in names if not name.startswith(skipped)}
+    return {str(path.relative_to(ROOT)) for path in closure(module_of(stage))}
 
 
 def declared_code(stage: dict[str, Any], folder: Path) -> set[str]:

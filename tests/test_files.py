@@ -1,15 +1,28 @@
 from __future__ import annotations
 
 import errno
+import subprocess
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import save_file
 
 from ppac.core.errors import Problem
-from ppac.core.files import new_file, new_folder, read_json, read_table, rows_digest, write_table
+from ppac.core.files import (
+    new_file,
+    new_folder,
+    read_json,
+    read_table,
+    rows_digest,
+    write_table,
+    write_text,
+)
+from stages import door
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path: Path):
@@ -72,3 +85,43 @@ def test_the_digest_ignores_order_and_sees_every_row(rows, chance):
     assert rows_digest(table) != rows_digest(
         pl.DataFrame(changed, schema=["user", "item"], orient="row")
     )
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path):
+    """A file system of 256 KiB, where mounting one is allowed."""
+    place = tmp_path / "small"
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False).returncode
+    except OSError:
+        done = 1
+    if done:
+        pytest.skip("needs the right to mount a small file system")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.parametrize("writer", ["table", "text", "model", "checkpoint"])
+def test_a_full_disk_is_said_and_the_old_file_stays(small_disk, writer):
+    path = small_disk / "artefact"
+    path.write_text("old")
+    noise = np.random.default_rng(0).normal(size=200_000)
+
+    def write():
+        if writer == "table":
+            write_table(path, pl.DataFrame({"x": noise}))
+        elif writer == "text":
+            write_text(path, noise.tobytes().hex())
+        elif writer == "model":
+            with new_file(path) as temporary:
+                save_file({"x": torch.from_numpy(noise)}, temporary)
+        else:
+            with new_file(path) as temporary:
+                torch.save({"x": torch.from_numpy(noise)}, temporary)
+
+    with pytest.raises(SystemExit, match=r"the disk is full.*artefact"):
+        door.enter(write)
+    assert path.read_text() == "old"
+    assert list(small_disk.iterdir()) == [path]

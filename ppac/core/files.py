@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -19,6 +20,8 @@ import pyarrow.parquet as pq
 
 from ppac.core.errors import Problem
 
+LITTLE = 2**16  # bytes of free space that count as none
+
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
@@ -28,7 +31,8 @@ def new_file(path: Path) -> Iterator[Path]:
     os.close(handle)
     temporary = Path(name)
     try:
-        yield temporary
+        with disk_full_said(path):
+            yield temporary
         temporary.chmod(0o644)  # mkstemp makes private files; artefacts are ordinary ones
         temporary.replace(path)
     finally:
@@ -41,7 +45,8 @@ def new_folder(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
-        yield temporary
+        with disk_full_said(path):
+            yield temporary
         temporary.chmod(0o755)
         if path.exists():
             # A folder cannot be renamed over another: move the old one aside, then drop it.
@@ -53,6 +58,18 @@ def new_folder(path: Path) -> Iterator[Path]:
             temporary.rename(path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def disk_full_said(path: Path) -> Iterator[None]:
+    """A full disk as the OSError it is: some writers raise exceptions of their own instead."""
+    try:
+        yield
+    except Exception as error:
+        reason = os.strerror(errno.ENOSPC)
+        if reason in str(error) or shutil.disk_usage(path.parent).free < LITTLE:
+            raise OSError(errno.ENOSPC, reason, str(path)) from error
+        raise
 
 
 def write_table(path: Path, table: pl.DataFrame) -> None:

@@ -14,8 +14,8 @@ from safetensors.torch import save_file
 
 from ppac.core import registry
 from ppac.core.errors import Problem
-from ppac.core.files import config_digest, new_file
-from ppac.core.layout import RANKERS, Cell
+from ppac.core.files import config_digest, file_digest, new_file
+from ppac.core.layout import RANKERS, Cell, Dataset
 from ppac.scoring.method import Method, Shared
 from ppac.scoring.scorer import Scorer
 
@@ -48,6 +48,13 @@ def settings_of(params: Mapping[str, Any], cell: Cell) -> dict[str, dict[str, An
         section = registry.find(kind, name).Config.read(params, name, **vars(cell))
         result[name] = section.model_dump()
     return result
+
+
+def data_digests(place: Dataset) -> dict[str, str]:
+    """What a training learns from and stops by."""
+    files = [place.split / "train.parquet", place.split / "valid.parquet"]
+    files += sorted(place.popularity.iterdir())
+    return {path.name: file_digest(path) for path in files}
 
 
 def build(cell: Cell, settings: dict[str, Any], shared: Shared, l2: float = 0.0) -> Method:
