@@ -29,7 +29,7 @@ from ppac.tracking.record import Attempt, Points, Record, curve_points
 
 __all__ = ["Live", "Record", "live", "record", "store_uri"]
 
-LIVE_AFTER = 5.0  # a shorter training is over before anyone looks: `record` shows it whole
+LIVE_AFTER = 30.0  # a shorter training is over before anyone looks: `record` shows it whole
 FLUSH_SECONDS = 2.0
 
 
