@@ -16,7 +16,7 @@ from ppac.tracking.mirror import mirror
 NEXT = """
 Next:
   source .venv/bin/activate            then, in this folder:
-  open report/index.html               the report: table, significance, figures
+  report/index.html                    in a browser: the report: table, significance, figures
   dvc exp run -S gamma=64              another gamma: evaluates again, trains nothing
   dvc metrics diff                     what it changed
   dvc exp run -S 'datasets=[ml-1m]'    a larger dataset

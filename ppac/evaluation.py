@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -20,13 +20,13 @@ from ppac.core.files import read_table
 from ppac.core.interactions import Interactions
 from ppac.progress import bar
 from ppac.scoring.lists import Lists, hits_of
-from ppac.scoring.ranking import Ranker
+from ppac.scoring.ranking import Ranking
 from ppac.scoring.scorer import Scorer
 
 
 class EvaluateConfig(Section):
     metrics: list[str]
-    cutoffs: list[int]
+    cutoffs: list[Annotated[int, Field(gt=0)]] = Field(min_length=1)
     popularity_cutoff: int = Field(gt=0)
     head_items: float = Field(gt=0, lt=1)
     tail_interactions: float = Field(gt=0, lt=1)
@@ -68,22 +68,22 @@ class Evaluation:
 def evaluate(
     scorer: Scorer,
     weights: Mapping[str, float],
-    ranker: Ranker,
+    ranking: Ranking,
     test: Interactions,
     random_test: Interactions,
     config: EvaluateConfig,
 ) -> Evaluation:
     """Score every user's ranking on both tests; popularity metrics are over all users."""
     everyone = np.arange(test.n_users)
-    depth = max(*config.cutoffs, config.popularity_cutoff)
-    items, scores = rank(scorer, weights, ranker, everyone, depth)
+    depth = max([*config.cutoffs, config.popularity_cutoff])
+    items, scores = rank(scorer, weights, ranking, everyone, depth)
     lists, at_random = (
         Lists(
             users=everyone,
             items=items,
             relevant=relevant.user_counts,
             hits=hits_of(everyone, items, relevant),
-            popularity=ranker.popularity,
+            popularity=ranking.popularity,
             head_items=config.head_items,
             tail_interactions=config.tail_interactions,
         )
@@ -97,15 +97,14 @@ def evaluate(
         cutoffs = config.cutoffs if kind == "accuracy" else [config.popularity_cutoff]
         for k in cutoffs:
             add(metrics, columns, f"{name}_at_{k}", name, lists, k)
-        if kind == "accuracy":
-            k = config.popularity_cutoff
-            add(metrics, columns, f"random_{name}_at_{k}", name, at_random, k)
+            if kind == "accuracy":
+                add(metrics, columns, f"random_{name}_at_{k}", name, at_random, k)
     top = top_table(lists, scores, config.popularity_cutoff)
     return Evaluation(metrics, pl.DataFrame(columns, nan_to_null=True), top)
 
 
 def rank(
-    scorer: Scorer, weights: Mapping[str, float], ranker: Ranker, users: np.ndarray, k: int
+    scorer: Scorer, weights: Mapping[str, float], ranking: Ranking, users: np.ndarray, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best ``k`` items of each user, and their scores."""
     # Filled in place: small results kept between large temporaries would fragment the heap.
@@ -113,7 +112,7 @@ def rank(
     scores = np.full((len(users), k), -np.inf, dtype=np.float32)
     done = 0
     with torch.inference_mode(), bar(total=len(users), desc="ranking", unit="user") as progress:
-        for block in ranker.blocks(users):
+        for block in ranking.blocks(users):
             best, values = block.top(scorer, scorer.parts(block.ids), weights, k)
             rows = slice(done, done + len(best))
             items[rows, : best.shape[1]], scores[rows, : best.shape[1]] = best, values

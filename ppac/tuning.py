@@ -12,7 +12,7 @@ from pydantic import ConfigDict
 from ppac.core.config import FILE, Section
 from ppac.core.errors import Problem
 from ppac.core.interactions import Interactions
-from ppac.scoring.ranking import Ranker
+from ppac.scoring.ranking import Ranking
 from ppac.scoring.scorer import Scorer
 from ppac.scoring.validation import CUTOFF, METRICS, score_grid
 
@@ -40,11 +40,11 @@ class TuneConfig(Section):
 
 
 def tune(
-    scorer: Scorer, ranker: Ranker, valid: Interactions, config: TuneConfig
+    scorer: Scorer, ranking: Ranking, valid: Interactions, config: TuneConfig
 ) -> tuple[dict[str, Any], pl.DataFrame]:
     """What to write as tuned.json, and the surface: a row of the grid with its metrics."""
     grid = config.grid(scorer.neutral)
-    surface = score_grid(scorer, ranker, valid, grid)
+    surface = score_grid(scorer, ranking, valid, grid)
     if config.metric not in surface.columns:
         known = [f"{name}_at_{CUTOFF}" for name in METRICS]
         raise Problem(f"{FILE}: 'tune.metric' is {config.metric!r}: one of {', '.join(known)}.")

@@ -54,7 +54,7 @@ def enter(main: Callable[[], None]) -> None:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         place = f" ({error.filename})" if error.filename else ""
-        sys.exit(f"error: the disk is full{place}: nothing was changed; free some, run again.")
+        sys.exit(f"error: the disk is full{place}: nothing is half-written; free some, run again.")
 
 
 def chosen(values: dict[str, Any], axis: str) -> Sequence[str]:

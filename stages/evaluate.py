@@ -9,7 +9,7 @@ from ppac.core.popularity import read_popularity
 from ppac.evaluation import EvaluateConfig, Forced, evaluate, with_source_ids
 from ppac.progress import say
 from ppac.scoring.method import Shared
-from ppac.scoring.ranking import ComputeConfig, Ranker, TieOrder
+from ppac.scoring.ranking import ComputeConfig, Ranking, TieOrder
 from ppac.scoring.trained import load_scorer
 from stages import door
 
@@ -27,10 +27,10 @@ def main() -> None:
     masked = read_masked(place.split)
     test, random_test = read_part(place.split, "test"), read_part(place.split, "random")
     ties = TieOrder.seeded(test.n_users, test.n_items, door.seed(params), cell.dataset)
-    ranker = Ranker(masked, shared.popularity, ties, device, compute.memory_mb)
+    ranking = Ranking(masked, shared.popularity, ties, device, compute.memory_mb)
     weights = forced.over(read_json(cell.tuned)["weights"])
     scorer = load_scorer(cell, shared, device)
-    result = evaluate(scorer, weights, ranker, test, random_test, config)
+    result = evaluate(scorer, weights, ranking, test, random_test, config)
 
     with new_folder(cell.top.parent) as folder:
         write_table(folder / cell.top.name, with_source_ids(result.top, place.split))

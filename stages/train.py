@@ -15,7 +15,7 @@ from ppac.core.seeds import rng, stream
 from ppac.progress import say
 from ppac.scoring import trained
 from ppac.scoring.method import Shared
-from ppac.scoring.ranking import ComputeConfig, Ranker, TieOrder
+from ppac.scoring.ranking import ComputeConfig, Ranking, TieOrder
 from ppac.tracking import track
 from ppac.training.checkpoints import Checkpoint, code_digest
 from ppac.training.loop import TrainConfig, fit
@@ -34,11 +34,11 @@ def main() -> None:
     train, valid = read_part(place.split, "train"), read_part(place.split, "valid")
     shared = Shared(train, read_popularity(place.popularity))
     ties = TieOrder.seeded(train.n_users, train.n_items, seed, cell.dataset)
-    ranker = Ranker(train, shared.popularity, ties, device, compute.memory_mb)
+    ranking = Ranking(train, shared.popularity, ties, device, compute.memory_mb)
     facts = trained.Facts(
         cell=str(cell),
         settings=trained.settings_of(params, cell),
-        train={"seed": seed, **compute.model_dump(), **config.decisive()},
+        train={"seed": seed, **compute.model_dump(), "device": str(device), **config.decisive()},
         data=trained.data_digests(place),
     )
     names = ("train", *vars(cell).values())
@@ -47,7 +47,7 @@ def main() -> None:
     checkpoint = Checkpoint(config_digest([facts.digest, code_digest()]), config.checkpoint_seconds)
     with track.live(cell, facts.digest, facts.params) as run:
         named = partial(rng, seed, *names)
-        state = fit(method, train, valid, ranker, config, named, checkpoint, run.epoch)
+        state = fit(method, train, valid, ranking, config, named, checkpoint, run.epoch)
 
     with new_folder(cell.model.parent) as folder:
         trained.save(folder / cell.model.name, facts, state.weights)

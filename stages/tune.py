@@ -8,7 +8,7 @@ from ppac.core.layout import Cell, Dataset
 from ppac.core.popularity import read_popularity
 from ppac.progress import say
 from ppac.scoring.method import Shared
-from ppac.scoring.ranking import ComputeConfig, Ranker, TieOrder
+from ppac.scoring.ranking import ComputeConfig, Ranking, TieOrder
 from ppac.scoring.trained import load_scorer
 from ppac.tuning import TuneConfig, tune
 from stages import door
@@ -25,8 +25,8 @@ def main() -> None:
     train, valid = read_part(place.split, "train"), read_part(place.split, "valid")
     shared = Shared(train, read_popularity(place.popularity))
     ties = TieOrder.seeded(train.n_users, train.n_items, door.seed(params), cell.dataset)
-    ranker = Ranker(train, shared.popularity, ties, device, compute.memory_mb)
-    tuned, surface = tune(load_scorer(cell, shared, device), ranker, valid, config)
+    ranking = Ranking(train, shared.popularity, ties, device, compute.memory_mb)
+    tuned, surface = tune(load_scorer(cell, shared, device), ranking, valid, config)
 
     with new_folder(cell.tuned.parent) as folder:
         write_json(folder / cell.tuned.name, tuned)

@@ -156,6 +156,21 @@ def test_other_pipelines_repeat_the_roots_stages(pipeline):
         assert (stage.get("outs"), stage.get("metrics")) == (twin.get("outs"), twin.get("metrics"))
 
 
+@pytest.mark.parametrize("pipeline", PIPELINES[1:], ids=lambda path: path.parent.name)
+def test_a_pipelines_own_params_are_declared(pipeline):
+    """A key that a folder's params.yaml overrides must re-run the stages that read it."""
+    axes = {"datasets", "bases", "methods", "rankers", "protocol"}
+    own = set(yaml.safe_load((pipeline.parent / "params.yaml").read_text()))
+    for name, stage in stages_of(pipeline).items():
+        read = {param.split(".")[0] for param in declared_params(stage)}
+        local = {
+            param.split(".")[0]
+            for entry in stage["params"]
+            for param in (entry.get("params.yaml", []) if isinstance(entry, dict) else [])
+        }
+        assert (own & read) - axes <= local, name
+
+
 def test_modules_and_functions_stay_small():
     """Sizes that can be read in one sitting: stages 60 lines, modules 250, functions 40."""
     for path in [*ROOT.glob("stages/*.py"), *ROOT.glob("ppac/**/*.py")]:

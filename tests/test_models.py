@@ -16,7 +16,7 @@ from ppac.core.layout import Cell
 from ppac.core.seeds import rng
 from ppac.scoring import trained
 from ppac.scoring.method import Batch, Method, Shared, bpr
-from ppac.scoring.ranking import Ranker, TieOrder
+from ppac.scoring.ranking import Ranking, TieOrder
 from ppac.training.checkpoints import Checkpoint
 from ppac.training.loop import TrainConfig, fit
 from ppac.training.sampling import sample_negatives
@@ -44,9 +44,9 @@ def batch_of(train: Interactions, size: int = 64) -> Batch:
     return Batch(*(torch.from_numpy(column.astype(np.int64)) for column in columns))
 
 
-def ranker_of(train: Interactions) -> Ranker:
+def ranker_of(train: Interactions) -> Ranking:
     ties = TieOrder.seeded(train.n_users, train.n_items, 0, "toy")
-    return Ranker(train, popularity_of(train), ties, CPU, memory_mb=64)
+    return Ranking(train, popularity_of(train), ties, CPU, memory_mb=64)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 import pytest
 from conftest import popularity_of
 from hypothesis import given, settings
@@ -136,25 +135,3 @@ def test_fewer_neighbours_than_k_divide_by_what_there_is():
 def test_an_impossible_k_is_refused(k, message):
     with pytest.raises(Problem, match=message):
         check_k(k, k_max=40, n_users=50)
-
-
-def test_ml1m_similarities_equal_brute_force(shared_data):
-    """Dense products over the whole of MovieLens-1M's released train, row by row."""
-    test = pl.read_csv(
-        (shared_data / "ml-1m/ratings.test").read_bytes().replace(b"::", b","),
-        has_header=False,
-        new_columns=["user", "item", "rating", "time"],
-    )
-    users = test["user"].rank("dense").cast(pl.Int64).to_numpy() - 1
-    items = test["item"].rank("dense").cast(pl.Int64).to_numpy() - 1
-    train = Interactions.of(users, items, users.max() + 1, items.max() + 1)
-    near = nearest_users(train, 30, memory_mb=256)
-    dense = train.matrix(np.float32).toarray()
-    sizes = dense.sum(axis=1)
-    for u in range(0, train.n_users, 100):
-        common = dense @ dense[u]
-        similarity = common / (sizes + sizes[u] - common)
-        similarity[u] = -1
-        best = np.sort(similarity)[::-1][:30]
-        found = near.filter(pl.col("user") == u)["similarity"].to_numpy()
-        np.testing.assert_allclose(found, best, rtol=1e-6)

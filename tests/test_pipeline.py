@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -123,7 +124,6 @@ def test_the_same_bytes_again(copy):
 
 
 def test_another_gamma_evaluates_and_trains_nothing(copy):
-    copy.dvc("checkout", "--force")
     output = copy.dvc("exp", "run", "-S", "gamma=64")
     stages = ran(output)
     assert sorted(stages) == [
@@ -135,12 +135,9 @@ def test_another_gamma_evaluates_and_trains_nothing(copy):
     assert copy.metrics()["gamma"] == 64
     assert "gamma" in copy.dvc("metrics", "diff")
     assert "64" in copy.dvc("params", "diff")
-    assert ("bprmf/ppac gamma=64.0", "FINISHED") in copy.runs() or (
-        "bprmf/ppac gamma=64",
-        "FINISHED",
-    ) in copy.runs()
+    assert ("bprmf/ppac gamma=64", "FINISHED") in copy.runs()
     copy.git("checkout", "-q", ".")
-    copy.dvc("checkout", "--force")
+    copy.dvc("checkout", "--force", "dvc.yaml")
 
 
 def test_another_k_starts_at_popularity(copy):
@@ -158,22 +155,15 @@ def test_two_queued_experiments_at_once_lose_nothing(copy):
     copy.git("checkout", "-q", ".")
     copy.dvc("exp", "run", "--queue", "-S", "gamma=128,256")
     copy.dvc("queue", "start", "-j", "2")
-    copy.dvc("queue", "logs", "--follow", queued_names(copy)[0], check=False)
     wait_for_queue(copy)
     status = copy.dvc("queue", "status")
     assert status.count("Success") == 2, status
     names = [name for name, _ in copy.runs()]
     for gamma in ("128", "256"):
-        assert any(f"bprmf/ppac gamma={gamma}" in name for name in names), names
-
-
-def queued_names(copy: Copy) -> list[str]:
-    return re.findall(r"^\w{7}\s+([\w-]+)", copy.dvc("queue", "status"), flags=re.M)
+        assert f"bprmf/ppac gamma={gamma}" in names, names
 
 
 def wait_for_queue(copy: Copy, seconds: int = 240) -> None:
-    import time
-
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if not re.search(r"Queued|Running", copy.dvc("queue", "status").split("Worker")[0]):
@@ -183,7 +173,7 @@ def wait_for_queue(copy: Copy, seconds: int = 240) -> None:
 
 def test_an_unknown_axis_entry_is_named(copy):
     output = copy.dvc("exp", "run", "-S", "datasets=[nowhere]", check=False)
-    assert "nowhere" in output
+    assert "'download' has no dataset 'nowhere'" in output
     copy.git("checkout", "-q", ".")
 
 

@@ -71,13 +71,13 @@ def test_a_large_negative_beta_gives_the_rarest_first(train):
 
 
 def test_ppgp_is_ppac_without_a_model(train):
-    ranker = find("rankers", "ppgp").Ranker()
+    ranking = find("rankers", "ppgp").Ranker()
     net = build(train, "bprmf", "ppac")
     pp, gp = torch.rand(3, 40), torch.rand(40)
     weights = {"gamma": 7.0, "beta": -3.0}
     nothing = torch.zeros(3, 40)
     torch.testing.assert_close(
-        ranker.combine(None, pp, gp, weights), net.combine(nothing, pp, gp, weights)
+        ranking.combine(None, pp, gp, weights), net.combine(nothing, pp, gp, weights)
     )
 
 

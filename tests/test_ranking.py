@@ -16,7 +16,7 @@ from test_models import CPU
 from ppac.core.errors import Problem
 from ppac.core.interactions import Interactions
 from ppac.evaluation import rank
-from ppac.scoring.ranking import Ranker, TieOrder, sort_keys
+from ppac.scoring.ranking import Ranking, TieOrder, sort_keys
 
 
 class Fixed:
@@ -34,9 +34,9 @@ class Fixed:
         return parts
 
 
-def ranker(train: Interactions, memory_mb: int = 64, seed: int = 0) -> Ranker:
+def ranking(train: Interactions, memory_mb: int = 64, seed: int = 0) -> Ranking:
     ties = TieOrder.seeded(train.n_users, train.n_items, seed, "toy")
-    return Ranker(train, popularity_of(train), ties, CPU, memory_mb)
+    return Ranking(train, popularity_of(train), ties, CPU, memory_mb)
 
 
 @st.composite
@@ -63,7 +63,7 @@ def test_equals_sorting_everything(seed, k):
     rng = np.random.default_rng(seed)
     train = Interactions.of(rng.integers(9, size=30), rng.integers(12, size=30), 9, 12)
     scores = rng.integers(3, size=(9, 12)).astype(np.float32)
-    r = ranker(train)
+    r = ranking(train)
     items, values = rank(Fixed(scores), {}, r, np.arange(9), k)
     places = r.ties.of(torch.arange(9)).numpy()
     for u in range(9):
@@ -79,10 +79,10 @@ def test_block_size_changes_nothing(monkeypatch):
     rng = np.random.default_rng(0)
     train = Interactions.of(rng.integers(50, size=300), rng.integers(20, size=300), 50, 20)
     scores = Fixed(rng.normal(size=(50, 20)))
-    whole = rank(scores, {}, ranker(train), np.arange(50), 7)
+    whole = rank(scores, {}, ranking(train), np.arange(50), 7)
     monkeypatch.setattr("ppac.scoring.ranking.BYTES_PER_SCORE", 2**20)
-    assert len(list(ranker(train, memory_mb=60).blocks(np.arange(50)))) > 10
-    blocks = rank(scores, {}, ranker(train, memory_mb=60), np.arange(50), 7)
+    assert len(list(ranking(train, memory_mb=60).blocks(np.arange(50)))) > 10
+    blocks = rank(scores, {}, ranking(train, memory_mb=60), np.arange(50), 7)
     np.testing.assert_array_equal(whole, blocks)
 
 
@@ -90,7 +90,7 @@ def test_ties_are_broken_by_chance_not_by_id_and_the_same_way_every_time():
     train = Interactions.of(np.array([0]), np.array([0]), 400, 100)
     flat = Fixed(np.zeros((400, 100)))
     one, same, other = (
-        rank(flat, {}, ranker(train, seed=seed), np.arange(400), 10)[0] for seed in (1, 1, 2)
+        rank(flat, {}, ranking(train, seed=seed), np.arange(400), 10)[0] for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(one, same)
     assert (one != other).any()
@@ -101,7 +101,7 @@ def test_ties_are_broken_by_chance_not_by_id_and_the_same_way_every_time():
 def test_diverged_scores_are_a_problem():
     train = Interactions.of(np.array([0, 1]), np.array([0, 1]), 2, 3)
     with pytest.raises(Problem, match="not finite"):
-        rank(Fixed(np.full((2, 3), np.nan)), {}, ranker(train), np.arange(2), 2)
+        rank(Fixed(np.full((2, 3), np.nan)), {}, ranking(train), np.arange(2), 2)
 
 
 def test_the_memory_budget_is_kept():
@@ -110,7 +110,7 @@ def test_the_memory_budget_is_kept():
 import resource, numpy as np, torch
 from ppac.core.interactions import Interactions
 from ppac.core.popularity import Popularity
-from ppac.scoring.ranking import Ranker, TieOrder
+from ppac.scoring.ranking import Ranking, TieOrder
 from ppac.evaluation import rank
 torch.set_num_threads(1)
 U, I = 2000, 60000
@@ -122,9 +122,9 @@ class Dot:
     neutral = {}
     def parts(self, some): return users[some] @ items.T
     def combine(self, parts, pp, gp, weights): return parts
-ranker = Ranker(train, popular, TieOrder.seeded(U, I, 0, "x"), torch.device("cpu"), 64)
+ranking = Ranking(train, popular, TieOrder.seeded(U, I, 0, "x"), torch.device("cpu"), 64)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-rank(Dot(), {}, ranker, np.arange(U), 50)
+rank(Dot(), {}, ranking, np.arange(U), 50)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
     done = subprocess.run(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -45,45 +47,45 @@ def test_kill_and_run_again_gives_the_bytes_of_an_undisturbed_run(prepared):
     (prepared.folder / MODEL).unlink()
 
     prepared.set("checkpoint_seconds: 30", "checkpoint_seconds: 0")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "stages.train", *CELL]
-    running = subprocess.Popen(command, cwd=prepared.folder, env=environment)
-    checkpoints = prepared.folder / ".checkpoints"
-    deadline = time.monotonic() + 120
-    while not list(checkpoints.glob("*.pt")) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    running.send_signal(signal.SIGKILL)
-    assert running.wait() == -signal.SIGKILL
-    (left,) = checkpoints.glob("*.pt")
-    epoch = torch.load(left, weights_only=True)["state"]["epoch"]
-    assert 0 < epoch < 60
+    left = start_and_kill(prepared, after=7)
     assert not (prepared.folder / MODEL).exists()
 
     prepared.ok("train", *CELL)
     assert model_bytes(prepared) == undisturbed
-    assert not list(checkpoints.glob("*.pt"))
+    assert not left.exists()
+
+
+def start_and_kill(project, after: int) -> Path:
+    """Start a training, kill -9 it after an epoch, and give the checkpoint it left."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "stages.train", *CELL]
+    running = subprocess.Popen(command, cwd=project.folder, env=environment)
+    deadline = time.monotonic() + 120
+    epoch = 0
+    while epoch <= after and time.monotonic() < deadline and running.poll() is None:
+        time.sleep(0.05)
+        for path in (project.folder / ".checkpoints").glob("*.pt"):
+            epoch = torch.load(path, weights_only=True)["state"]["epoch"]
+    running.send_signal(signal.SIGKILL)
+    assert running.wait() == -signal.SIGKILL
+    (left,) = (project.folder / ".checkpoints").glob("*.pt")
+    assert after < epoch
+    return left
 
 
 def test_another_configuration_does_not_pick_up_the_checkpoint(prepared):
-    (prepared.folder / ".checkpoints").mkdir()
+    prepared.set("epochs: 10", "epochs: 60")
+    prepared.set("batch: 8092", "batch: 256")
     prepared.set("checkpoint_seconds: 30", "checkpoint_seconds: 0")
-    prepared.set("epochs: 10", "epochs: 3")
-    prepared.ok("train", *CELL)
-    three = model_bytes(prepared)
     prepared.set("lr: 0.01", "lr: 0.02")
     prepared.ok("train", *CELL)
-    assert model_bytes(prepared) != three
-
-
-def test_adding_a_method_changes_no_other_cell(prepared):
-    """Streams are named: base alone trains to the same weights as base beside ppac."""
-    cell = ("--dataset", "synthetic", "--base", "bprmf", "--method", "base")
-    path = prepared.folder / "runs/synthetic/bprmf/base/train/model.safetensors"
-    prepared.ok("train", *cell)
-    alone = path.read_bytes()
+    undisturbed = model_bytes(prepared)
+    prepared.set("lr: 0.02", "lr: 0.01")
+    left = start_and_kill(prepared, after=5)
+    prepared.set("lr: 0.01", "lr: 0.02")
     prepared.ok("train", *CELL)
-    prepared.ok("train", *cell)
-    assert path.read_bytes() == alone
+    assert model_bytes(prepared) == undisturbed
+    assert left.exists()  # it waits for its own configuration
 
 
 def test_the_curve_has_every_epoch_and_the_best_weights_are_kept(prepared):
@@ -92,6 +94,9 @@ def test_the_curve_has_every_epoch_and_the_best_weights_are_kept(prepared):
     assert curve["epoch"].to_list() == list(range(1, 11))
     assert curve["ndcg_at_50"].drop_nulls().len() == 2
     assert np.isfinite(curve["loss"].to_numpy()).all()
+    prepared.ok("tune", *CELL)  # at neutral weights, on all validation users: the same numbers
+    tuned = json.loads((prepared.folder / "runs/synthetic/bprmf/ppac/tune/tuned.json").read_text())
+    assert tuned["neutral"]["ndcg_at_50"] == pytest.approx(curve["ndcg_at_50"].max(), abs=2e-6)
 
 
 @pytest.mark.parametrize(
@@ -136,6 +141,10 @@ def test_tune_and_evaluate_need_a_matching_model(prepared):
     save_file(weights, path, metadata=metadata)
     message = prepared.fails("tune", *CELL)
     assert "'model.user_table' is (399, 64), expected (400, 64)" in message
+
+    prepared.set("k: 30 ", "k: 20 ")
+    prepared.ok("popularity", "--dataset", "synthetic")
+    assert "trained on other data than is here now" in prepared.fails("tune", *CELL)
 
     path.write_bytes(b"garbage")
     assert "not a readable model file" in prepared.fails("tune", *CELL)

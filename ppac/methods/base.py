@@ -18,12 +18,12 @@ class Net(Method):
         super().__init__(model, l2)
 
     def loss(self, batch: Batch) -> Tensor:
-        users, items = self.model.rep()
+        users, items = self.rep()
         u = users[batch.users]
         positive = self.model.pair(u, items[batch.positives])
         negative = self.model.pair(u, items[batch.negatives])
         return bpr(positive, negative) + self.regulariser(batch)
 
     def parts(self, users: Tensor) -> Tensor:
-        left, right = self.model.rep()
+        left, right = self.rep()
         return self.model.block(left[users], right)

@@ -59,7 +59,7 @@ class Net(Method):
         return torch.from_numpy(self.shared.popularity.gp).to(self.model.user_table.device)
 
     def loss(self, batch: Batch) -> Tensor:
-        reps = self.model.rep()
+        reps = self.rep()
         inputs = reps if self.config.inputs == "rep" else self.model.ego()
         u, i, j = batch.users, batch.positives, batch.negatives
         g_hat = torch.sigmoid(self.f_gp(inputs[1]).squeeze(-1))
@@ -84,7 +84,7 @@ class Net(Method):
 
     def parts(self, users: Tensor) -> Tensor:
         """The factual score: sigma(f_PP) sigma(f_GP) r."""
-        reps = self.model.rep()
+        reps = self.rep()
         inputs = reps if self.config.inputs == "rep" else self.model.ego()
         p_hat = torch.sigmoid_(self.f_pp.block(inputs[0][users], inputs[1]))
         g_hat = torch.sigmoid(self.f_gp(inputs[1]).squeeze(-1))

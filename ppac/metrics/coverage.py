@@ -7,6 +7,8 @@ import numpy as np
 from ppac.scoring.lists import Lists
 
 KIND = "popularity"
+BETTER = 1  # higher
+LABEL = "Coverage"
 
 
 def score(lists: Lists, k: int) -> float:

@@ -7,6 +7,8 @@ import numpy as np
 from ppac.scoring.lists import Lists, listed
 
 KIND = "popularity"
+BETTER = -1  # lower
+LABEL = "Gini"
 
 
 def score(lists: Lists, k: int) -> float:

@@ -7,6 +7,8 @@ import numpy as np
 from ppac.scoring.lists import Lists, mean_over_list
 
 KIND = "popularity"
+BETTER = -1  # lower
+LABEL = "Head share"
 
 
 def score(lists: Lists, k: int) -> np.ndarray:

@@ -8,6 +8,8 @@ from ppac.scoring.lists import Lists, listed
 from ppac.scoring.spearman import agreement
 
 KIND = "popularity"
+BETTER = 0  # neither is
+LABEL = "PPRU"
 
 
 def score(lists: Lists, k: int) -> np.ndarray:

@@ -8,6 +8,8 @@ from ppac.scoring.lists import Lists, listed
 from ppac.scoring.spearman import agreement
 
 KIND = "popularity"
+BETTER = -1  # lower
+LABEL = "PRU"
 
 
 def score(lists: Lists, k: int) -> np.ndarray:

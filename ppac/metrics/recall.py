@@ -7,6 +7,8 @@ import numpy as np
 from ppac.scoring.lists import Lists
 
 KIND = "accuracy"
+BETTER = 1  # higher
+LABEL = "Recall"
 
 
 def score(lists: Lists, k: int) -> np.ndarray:

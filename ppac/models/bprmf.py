@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pydantic import Field
 from torch import Tensor
 
 from ppac.core.config import Section
@@ -10,7 +11,7 @@ from ppac.scoring.model import Model
 
 
 class Config(Section):
-    dim: int
+    dim: int = Field(gt=0)
 
 
 class Net(Model):

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from ppac.core.config import Section
@@ -15,8 +16,8 @@ from ppac.scoring.model import Model
 
 
 class Config(Section):
-    dim: int
-    layers: int
+    dim: int = Field(gt=0)
+    layers: int = Field(ge=0)
 
 
 class Net(Model):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from typing import Annotated
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from ppac.core.config import Section
@@ -13,8 +15,8 @@ from ppac.scoring.model import Model
 
 
 class Config(Section):
-    dim: int
-    hidden: list[int]
+    dim: int = Field(gt=0)
+    hidden: list[Annotated[int, Field(gt=0)]] = Field(min_length=1)
 
 
 class Net(Model):

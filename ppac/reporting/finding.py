@@ -52,7 +52,7 @@ def comparison(tested: pl.DataFrame, method: str, metric: str, protocol: str) ->
     return f"{text[0].upper()}{text[1:]}."
 
 
-def leaders(results: pl.DataFrame, metric: str, protocol: str) -> str | None:
+def leaders(results: pl.DataFrame, metric: str, protocol: str) -> str:
     """The best cell of each dataset, rankers included: they cost nothing to train."""
     parts = []
     for dataset in results["dataset"].unique(maintain_order=True):
@@ -62,7 +62,9 @@ def leaders(results: pl.DataFrame, metric: str, protocol: str) -> str | None:
             first = part.filter(pl.col(metric) == top).row(0, named=True)
             parts.append(f"{first['base']}/{first['method']} on {dataset} ({top:.4f})")
     most = "highest" if direction(metric) > 0 else "lowest"
-    return f"The {most} {on_test(metric, protocol)}: {joined(parts)}." if parts else None
+    if not parts:
+        return f"No cell stands out in {on_test(metric, protocol)}."
+    return f"The {most} {on_test(metric, protocol)}: {joined(parts)}."
 
 
 def on_test(metric: str, protocol: str) -> str:

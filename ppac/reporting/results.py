@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 from pydantic import Field
 
+from ppac.core import registry
 from ppac.core.config import FILE, Section
 from ppac.core.errors import Problem, nearest
 from ppac.core.files import read_json
@@ -22,11 +23,6 @@ KEY = ["dataset", "base", "method"]
 VALIDATED = ["recall_at_50", "ndcg_at_50"]
 RANDOM = "random_"  # a metric on the random test is its name on the intervened one, after this
 BASE = "base"  # the method that leaves a base model as it is
-
-# What is better. A metric that is not here is reported, and none of its values is called best.
-HIGHER = {"recall", "ndcg", "precision", "hit_rate", "tail_share", "coverage"}
-LOWER = {"arp", "head_share", "gini", "pru"}
-ACRONYMS = {"ndcg": "NDCG", "arp": "ARP", "pru": "PRU", "ppru": "PPRU"}
 
 
 class FindingConfig(Section):
@@ -161,7 +157,8 @@ def label(metric: str) -> str:
     stem, at, cutoff = metric.partition("_at_")
     if not at:
         return metric
-    return f"{ACRONYMS.get(stem, stem.replace('_', ' ').capitalize())}@{cutoff}"
+    known = registry.find("metrics", stem).LABEL if stem in registry.names("metrics") else stem
+    return f"{known}@{cutoff}"
 
 
 def direction(metric: str) -> int:
@@ -171,7 +168,7 @@ def direction(metric: str) -> int:
     (1, -1, 0)
     """
     stem = metric.removeprefix(RANDOM).partition("_at_")[0]
-    return int(stem in HIGHER) - int(stem in LOWER)
+    return int(registry.find("metrics", stem).BETTER) if stem in registry.names("metrics") else 0
 
 
 def best(results: pl.DataFrame, metric: str) -> float | None:

@@ -3,6 +3,7 @@
 A metric is a file ``ppac/metrics/<name>.py`` with
 
 - ``KIND``: "accuracy" (needs relevant items; reported at several cutoffs) or "popularity";
+- ``BETTER``: 1 if higher is better, -1 if lower, 0 if neither; ``LABEL``: its name in tables;
 - ``score(lists, k)``: one value per user, (n,), or one number for all lists together.
 """
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from ppac.core.config import Section
 from ppac.core.interactions import Interactions
 from ppac.core.popularity import Popularity
 from ppac.scoring.model import Model
@@ -40,13 +40,25 @@ class Shared:
 class Method(nn.Module, ABC):
     """A base model with whatever a method adds to its loss, scores and parameters."""
 
-    Config: type[Section]
     neutral: Mapping[str, float] = {}
 
     def __init__(self, model: Model, l2: float) -> None:
         super().__init__()
         self.model = model
         self.l2 = l2
+        self._rep: tuple[Tensor, Tensor] | None = None
+
+    def rep(self) -> tuple[Tensor, Tensor]:
+        """The base model's representations; outside training computed once for all blocks."""
+        if self.training:
+            return self.model.rep()
+        if self._rep is None:
+            self._rep = self.model.rep()
+        return self._rep
+
+    def train(self, mode: bool = True) -> Self:
+        self._rep = None  # the weights may have changed since
+        return super().train(mode)
 
     @abstractmethod
     def loss(self, batch: Batch) -> Tensor:

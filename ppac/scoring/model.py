@@ -14,7 +14,6 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from ppac.core.config import Section
 from ppac.core.interactions import Interactions
 
 EMBEDDING_STD = 0.1
@@ -22,8 +21,6 @@ EMBEDDING_STD = 0.1
 
 class Model(nn.Module, ABC):
     """A base model over ``train``'s users and items."""
-
-    Config: type[Section]
 
     def __init__(self, train: Interactions, dim: int) -> None:
         super().__init__()

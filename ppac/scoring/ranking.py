@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from ppac.core.config import Section
@@ -21,8 +22,8 @@ BYTES_PER_SCORE = 64  # parts, popularity, scores, sort keys and their temporari
 
 class ComputeConfig(Section):
     device: str
-    threads: int
-    memory_mb: int
+    threads: int = Field(gt=0)
+    memory_mb: int = Field(gt=0)
 
     def use(self) -> torch.device:
         """Set torch up so that on CPU equal threads and seed give equal bytes."""
@@ -64,7 +65,7 @@ class TieOrder:
 
 
 @dataclass(frozen=True)
-class Ranker:
+class Ranking:
     """Ranks for one dataset: what is masked, how popular things are, and how ties fall."""
 
     masked: Interactions

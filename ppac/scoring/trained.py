@@ -93,6 +93,13 @@ def read(path: Path, cell: Cell) -> tuple[Facts, dict[str, torch.Tensor]]:
 def load(path: Path, cell: Cell, shared: Shared) -> Method:
     """The trained method, checked to fit its own configuration and this dataset."""
     facts, weights = read(path, cell)
+    now = data_digests(Dataset(cell.dataset))
+    if facts.data != now:
+        differ = sorted(k for k in now.keys() | facts.data if now.get(k) != facts.data.get(k))
+        raise Problem(
+            f"{path} was trained on other data than is here now ({', '.join(differ)} differ): "
+            f"run `dvc repro` to train {cell} again."
+        )
     method = build(cell, facts.settings, shared)
     wanted = {name: tuple(value.shape) for name, value in method.state_dict().items()}
     found = {name: tuple(value.shape) for name, value in weights.items()}

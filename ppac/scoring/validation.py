@@ -12,7 +12,7 @@ from ppac.core.interactions import Interactions
 from ppac.metrics import ndcg, recall
 from ppac.progress import bar
 from ppac.scoring.lists import Lists, hits_of
-from ppac.scoring.ranking import Ranker
+from ppac.scoring.ranking import Ranking
 from ppac.scoring.scorer import Scorer
 
 METRICS = {"recall": recall, "ndcg": ndcg}
@@ -20,17 +20,17 @@ CUTOFF = 50
 
 
 def score_grid(
-    scorer: Scorer, ranker: Ranker, valid: Interactions, grid: Sequence[Mapping[str, float]]
+    scorer: Scorer, ranking: Ranking, valid: Interactions, grid: Sequence[Mapping[str, float]]
 ) -> pl.DataFrame:
     """Mean validation metrics at each point of the grid, one ranking of the model for all."""
     users = np.flatnonzero(valid.user_counts)
     totals = np.zeros((len(grid), len(METRICS)))
-    with torch.inference_mode(), bar(total=len(users), desc="tuning", unit="user") as progress:
-        for block in ranker.blocks(users):
+    with torch.inference_mode(), bar(total=len(users), desc="validation", unit="user") as progress:
+        for block in ranking.blocks(users):
             parts = scorer.parts(block.ids)
             for row, weights in enumerate(grid):
                 items, _ = block.top(scorer, parts, weights, CUTOFF)
-                totals[row] += user_totals(block.users, items, valid, ranker)
+                totals[row] += user_totals(block.users, items, valid, ranking)
             progress.update(len(block.users))
     columns = {name: [point[name] for point in grid] for name in scorer.neutral}
     means = {f"{m}_at_{CUTOFF}": totals[:, c] / len(users) for c, m in enumerate(METRICS)}
@@ -38,7 +38,7 @@ def score_grid(
 
 
 def user_totals(
-    users: np.ndarray, items: np.ndarray, valid: Interactions, ranker: Ranker
+    users: np.ndarray, items: np.ndarray, valid: Interactions, ranking: Ranking
 ) -> list[float]:
     """Each metric summed over some users' lists."""
     lists = Lists(
@@ -46,7 +46,7 @@ def user_totals(
         items=items,
         relevant=valid.user_counts[users],
         hits=hits_of(users, items, valid),
-        popularity=ranker.popularity,
+        popularity=ranking.popularity,
         head_items=0,
         tail_interactions=0,
     )

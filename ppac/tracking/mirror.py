@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from ppac.core.errors import Problem
 from ppac.core.files import config_digest, read_json
 from ppac.core.layout import RANKERS, Cell, Dataset
 from ppac.scoring.trained import read
@@ -17,16 +18,21 @@ from ppac.tracking.record import Record
 def mirror(cells: Iterable[Cell]) -> None:
     """Show evaluated cells in MLflow: once for all of them, since its import takes seconds."""
     for cell in cells:
-        track.record(record_of(cell))
+        try:
+            found = record_of(cell)
+        except Problem as problem:  # an artefact is missing: the results stand all the same
+            track.warn(cell, problem)
+        else:
+            track.record(found)
 
 
 def record_of(cell: Cell) -> Record:
     """What the files in the current folder say of an evaluated cell."""
     place = Dataset(cell.dataset)
-    metrics = read_json(cell.metrics)
+    metrics, split = read_json(cell.metrics), read_json(place.split / "manifest.json")
     tuned = read_json(cell.tuned)["weights"]
     params = {
-        "protocol": read_json(place.split / "manifest.json")["protocol"],
+        "protocol": split["protocol"],
         "popularity": read_json(place.popularity / "manifest.json"),
         **{name: metrics[name] for name in tuned},
     }
@@ -38,7 +44,7 @@ def record_of(cell: Cell) -> Record:
     return Record(
         cell=cell,
         training=training,
-        evaluation=config_digest([str(cell), training, params, metrics]),
+        evaluation=config_digest([str(cell), training, params, split["digests"]]),
         params=params,
         metrics=metrics,
         curve=curve,

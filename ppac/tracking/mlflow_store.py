@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 DATABASE = "mlflow.db"
 LOCK_SECONDS = 60.0
-TRAINING, EVALUATION, FAILURE = "ppac.training.loop", "ppac.evaluation", "ppac.failure"
+TRAINING, EVALUATION, FAILURE = "ppac.training", "ppac.evaluation", "ppac.failure"
 JOINED = ("dvc.stage", "dvc.exp")  # tags that list every stage and experiment behind a run
 
 

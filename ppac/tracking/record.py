@@ -30,7 +30,7 @@ class Record:
     params: Mapping[str, Any]  # may be nested: {"train": {"lr": 0.01}} is shown as train.lr
     metrics: Mapping[str, float]  # on test, named as in the metrics file
     curve: Sequence[Mapping[str, Any]] = ()  # rows of curve.csv
-    forced: Mapping[str, Any] = field(default_factory=dict)  # weights given, not tuned
+    forced: Mapping[str, float] = field(default_factory=dict)  # weights given, not tuned
     tags: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0  # the evaluation took: the duration of a run that starts with it
 
@@ -40,7 +40,7 @@ class Record:
         >>> Record(Cell("ml-1m", "bprmf", "ppac"), "t", "e", {}, {}, forced={"gamma": 256}).name
         'bprmf/ppac gamma=256'
         """
-        return " ".join([run_name(self.cell), *(f"{k}={v}" for k, v in self.forced.items())])
+        return " ".join([run_name(self.cell), *(f"{k}={v:g}" for k, v in self.forced.items())])
 
     @property
     def points(self) -> Points:

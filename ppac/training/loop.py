@@ -17,7 +17,7 @@ from ppac.core.errors import Problem
 from ppac.core.interactions import Interactions
 from ppac.progress import bar
 from ppac.scoring.method import Batch, Method
-from ppac.scoring.ranking import Ranker
+from ppac.scoring.ranking import Ranking
 from ppac.scoring.validation import score_grid
 from ppac.training.checkpoints import Checkpoint
 from ppac.training.sampling import sample_negatives, trainable_pairs
@@ -55,7 +55,7 @@ def fit(
     method: Method,
     train: Interactions,
     valid: Interactions,
-    ranker: Ranker,
+    ranking: Ranking,
     config: TrainConfig,
     stream: Callable[..., np.random.Generator],
     checkpoint: Checkpoint,
@@ -82,7 +82,7 @@ def fit(
                 )
             row = {"epoch": state.epoch, "loss": loss}
             if state.epoch % config.validate_every == 0 or state.epoch == config.epochs:
-                row |= validate(method, ranker, watched)
+                row |= validate(method, ranking, watched)
                 note_validation(state, method, row)
             state.curve.append(row)
             on_epoch(row)
@@ -130,11 +130,11 @@ def sample_users(valid: Interactions, size: int, rng: np.random.Generator) -> In
     return Interactions.of(valid.users[keep], valid.items[keep], valid.n_users, valid.n_items)
 
 
-def validate(method: Method, ranker: Ranker, watched: Interactions) -> Row:
+def validate(method: Method, ranking: Ranking, watched: Interactions) -> Row:
     """Validation metrics of the method's scores at its neutral weights."""
     method.eval()
     neutral = dict(method.neutral)
-    scores = score_grid(method, ranker, watched, [neutral]).row(0, named=True)
+    scores = score_grid(method, ranking, watched, [neutral]).row(0, named=True)
     return {name: value for name, value in scores.items() if name not in neutral}
 
 
