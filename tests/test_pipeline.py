@@ -173,7 +173,7 @@ def wait_for_queue(copy: Copy, seconds: int = 240) -> None:
 
 def test_an_unknown_axis_entry_is_named(copy):
     output = copy.dvc("exp", "run", "-S", "datasets=[nowhere]", check=False)
-    assert "'download' has no dataset 'nowhere'" in output
+    assert "'download.nowhere' are missing from 'params.yaml'" in output  # DVC's own words
     copy.git("checkout", "-q", ".")
 
 
