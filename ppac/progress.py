@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from typing import Any
 
 from tqdm import tqdm
 
 
-def bar(iterable: Iterable[Any] | None = None, **options: Any) -> tqdm:
+def bar(**options: Any) -> tqdm:
     """A progress bar on stderr that shows nothing where stderr is not a terminal."""
-    return tqdm(iterable, disable=None, leave=False, dynamic_ncols=True, delay=1, **options)
+    return tqdm(disable=None, leave=False, dynamic_ncols=True, delay=1, **options)
 
 
 def say(line: str) -> None:

@@ -61,7 +61,7 @@ class Store:
         agreeing = (old for old in known if self.agrees(old, points, params, whole=True))
         run = next(agreeing, None)
         if run is None:
-            run = self.create(rec.cell, training, rec.name, time.time() - rec.seconds)
+            run = self.create(rec.cell, training, rec.name, time.time())
         # An attempt may be another experiment's too: its lists are not inherited.
         self.add(run, points, params, listed(dvc_tags() | dict(rec.tags), same))
         if EVALUATION not in run.data.tags:

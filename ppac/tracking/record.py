@@ -32,7 +32,6 @@ class Record:
     curve: Sequence[Mapping[str, Any]] = ()  # rows of curve.csv
     forced: Mapping[str, float] = field(default_factory=dict)  # weights given, not tuned
     tags: Mapping[str, str] = field(default_factory=dict)
-    seconds: float = 0.0  # the evaluation took: the duration of a run that starts with it
 
     @property
     def name(self) -> str:
