@@ -108,16 +108,15 @@ def rank(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best ``k`` items of each user, and their scores."""
     # Filled in place: small results kept between large temporaries would fragment the heap.
-    items = np.full((len(users), k), -1, dtype=np.int64)
+    items = np.full((len(users), k), -1, dtype=np.int32)
     scores = np.full((len(users), k), -np.inf, dtype=np.float32)
     done = 0
     with torch.inference_mode(), bar(total=len(users), desc="ranking", unit="user") as progress:
-        for block in ranking.blocks(users):
-            best, values = block.top(scorer, scorer.parts(block.ids), weights, k)
-            rows = slice(done, done + len(best))
-            items[rows, : best.shape[1]], scores[rows, : best.shape[1]] = best, values
-            done += len(best)
-            progress.update(len(best))
+        for top in ranking.top(scorer, users, [weights], k):
+            rows, width = slice(done, done + len(top.users)), top.items.shape[1]
+            items[rows, :width], scores[rows, :width] = top.items, top.scores
+            done += len(top.users)
+            progress.update(len(top.users))
     return items, scores
 
 

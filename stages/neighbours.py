@@ -15,7 +15,7 @@ def main() -> None:
     config = NeighboursConfig.read(door.params(), "neighbours", dataset=args.dataset)
     place = Dataset(args.dataset)
     train = read_part(place.split, "train")
-    table = nearest_users(train, config.k_max, config.memory_mb)
+    table = nearest_users(train, config.k_max)
     write_table(place.neighbours, table)
     say(
         f"neighbours {args.dataset}: {len(table):,} pairs, up to {config.k_max} for each of "

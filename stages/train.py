@@ -14,8 +14,9 @@ from ppac.core.popularity import read_popularity
 from ppac.core.seeds import rng, stream
 from ppac.progress import say
 from ppac.scoring import trained
+from ppac.scoring.compute import ComputeConfig
 from ppac.scoring.method import Shared
-from ppac.scoring.ranking import ComputeConfig, Ranking, TieOrder
+from ppac.scoring.ranking import Ranking, TieOrder
 from ppac.tracking import track
 from ppac.training.checkpoints import Checkpoint, code_digest
 from ppac.training.loop import TrainConfig, fit
@@ -45,10 +46,9 @@ def main() -> None:
     torch.manual_seed(stream(seed, *names, "init"))
     method = trained.build(cell, facts.settings, shared, config.l2).to(device)
     checkpoint = Checkpoint(config_digest([facts.digest, code_digest()]), config.checkpoint_seconds)
+    named = partial(rng, seed, *names)
     with track.live(cell, facts.digest, facts.params) as run:
-        named = partial(rng, seed, *names)
         state = fit(method, train, valid, ranking, config, named, checkpoint, run.epoch)
-
     with new_folder(cell.model.parent) as folder:
         trained.save(folder / cell.model.name, facts, state.weights)
         write_csv(folder / cell.curve.name, pl.DataFrame(state.curve, infer_schema_length=None))

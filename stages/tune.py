@@ -7,8 +7,9 @@ from ppac.core.interactions import read_part
 from ppac.core.layout import Cell, Dataset
 from ppac.core.popularity import read_popularity
 from ppac.progress import say
+from ppac.scoring.compute import ComputeConfig
 from ppac.scoring.method import Shared
-from ppac.scoring.ranking import ComputeConfig, Ranking, TieOrder
+from ppac.scoring.ranking import Ranking, TieOrder
 from ppac.scoring.trained import load_scorer
 from ppac.tuning import TuneConfig, tune
 from stages import door

@@ -31,7 +31,7 @@ def checkerboard(n: int) -> Interactions:
 
 
 def popularity_of(train: Interactions, k: int = 10, scale: str = "fraction") -> Popularity:
-    return popularity(train, nearest_users(train, k, memory_mb=64), k, scale)
+    return popularity(train, nearest_users(train, k), k, scale)
 
 
 @pytest.fixture

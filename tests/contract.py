@@ -11,8 +11,9 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 PIPELINES = [ROOT / "dvc.yaml", *sorted(ROOT.glob("pipelines/*/dvc.yaml"))]
 
-# These cannot change what a stage writes: bars, closing lines, and the mirror in MLflow.
-BYSTANDERS = ("ppac/progress.py", "ppac/tracking/")
+# These cannot change what a stage writes: how threads wait, bars, closing lines, and the mirror
+# in MLflow.
+BYSTANDERS = ("ppac/__init__.py", "ppac/progress.py", "ppac/tracking/")
 # Found by name at run time (ppac/core/registry.py): the axis that names the file.
 FOUND_BY_NAME = {"models": "base", "methods": "method", "rankers": "ranker"}
 

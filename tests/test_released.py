@@ -17,7 +17,8 @@ from ppac.core.popularity import Popularity
 from ppac.core.registry import find
 from ppac.evaluation import EvaluateConfig, evaluate
 from ppac.neighbours import nearest_users
-from ppac.scoring.ranking import ComputeConfig, Ranking, TieOrder
+from ppac.scoring.compute import ComputeConfig
+from ppac.scoring.ranking import Ranking, TieOrder
 
 CONFIG = EvaluateConfig(
     metrics=["recall", "ndcg"],
@@ -78,7 +79,7 @@ def test_mostpop(project, shared_data, dataset, train, test, recall, ndcg):
 def test_ml1m_similarities_equal_brute_force(project, shared_data):
     """Dense products over the whole of the released train, every user."""
     train = read_part(split_of(project, shared_data, "ml-1m"), "train")
-    near = nearest_users(train, 30, memory_mb=512)
+    near = nearest_users(train, 30)
     dense = train.matrix(np.float32).toarray()
     sizes = dense.sum(axis=1)
     starts = np.searchsorted(near["user"].to_numpy(), np.arange(train.n_users + 1))

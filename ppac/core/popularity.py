@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +14,7 @@ from ppac.core.config import FILE, Section
 from ppac.core.errors import Problem
 from ppac.core.files import read_table, write_table
 from ppac.core.interactions import Interactions
+from ppac.core.tally import look_up, tally
 
 
 class PopularityConfig(Section):
@@ -43,17 +43,8 @@ class Popularity:
 
     def lookup(self, users: np.ndarray, items: np.ndarray) -> np.ndarray:
         """p of each pair, float32."""
-        if not self.counts.nnz:
-            return np.zeros(len(users), dtype=np.float32)
-        wanted = users.astype(np.int64) * self.counts.shape[1] + items
-        place = np.minimum(np.searchsorted(self._codes, wanted), self.counts.nnz - 1)
-        found = np.where(self._codes[place] == wanted, self.counts.data[place], 0)
-        return (found / self.unit[users]).astype(np.float32)
-
-    @cached_property
-    def _codes(self) -> np.ndarray:
-        users = np.repeat(np.arange(self.counts.shape[0]), np.diff(self.counts.indptr))
-        return users.astype(np.int64) * self.counts.shape[1] + self.counts.indices
+        rows = (self.counts.indptr, self.counts.indices, self.counts.data)
+        return (look_up(*rows, users, items) / self.unit[users]).astype(np.float32)
 
 
 def popularity(train: Interactions, neighbours: pl.DataFrame, k: int, scale: str) -> Popularity:
@@ -71,10 +62,8 @@ def popularity(train: Interactions, neighbours: pl.DataFrame, k: int, scale: str
     """
     near = neighbours.filter(pl.col("rank") <= k)
     users, others = near["user"].to_numpy(), near["neighbour"].to_numpy()
-    shape = (train.n_users, train.n_users)
-    chosen = sp.csr_matrix((np.ones(len(near), dtype=np.int32), (users, others)), shape)
-    counts = (chosen @ train.matrix()).tocsr()
-    counts.sort_indices()
+    starts = np.searchsorted(users, np.arange(train.n_users + 1))
+    counts = tally(train, starts, others)
     if scale == "fraction":
         unit = np.bincount(users, minlength=train.n_users).astype(np.float64)
         whole = float(train.n_users)

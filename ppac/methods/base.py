@@ -18,12 +18,10 @@ class Net(Method):
         super().__init__(model, l2)
 
     def loss(self, batch: Batch) -> Tensor:
-        users, items = self.rep()
-        u = users[batch.users]
-        positive = self.model.pair(u, items[batch.positives])
-        negative = self.model.pair(u, items[batch.negatives])
-        return bpr(positive, negative) + self.regulariser(batch)
+        rep, ego = self.rows(batch)
+        positive, negative = self.model.pair(rep.users, rep.items)
+        return bpr(positive, negative) + self.regulariser(ego)
 
-    def parts(self, users: Tensor) -> Tensor:
+    def parts(self, users: Tensor, items: slice) -> Tensor:
         left, right = self.rep()
-        return self.model.block(left[users], right)
+        return self.model.block(left[users], right[items])

@@ -21,8 +21,10 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from ppac.core.config import Section
+from ppac.scoring.gather import dot
 from ppac.scoring.method import Batch, Method, Shared, bpr
 from ppac.scoring.model import Model
+from ppac.scoring.perceptron import hinges
 
 
 class Config(Section):
@@ -35,6 +37,7 @@ class Config(Section):
 
 class Net(Method):
     neutral: Mapping[str, float] = {"gamma": 0.0, "beta": 0.0}
+    personal = frozenset({"gamma"})
 
     def __init__(self, model: Model, shared: Shared, l2: float, config: Config) -> None:
         super().__init__(model, l2)
@@ -59,42 +62,45 @@ class Net(Method):
         return torch.from_numpy(self.shared.popularity.gp).to(self.model.user_table.device)
 
     def loss(self, batch: Batch) -> Tensor:
-        reps = self.rep()
-        inputs = reps if self.config.inputs == "rep" else self.model.ego()
-        u, i, j = batch.users, batch.positives, batch.negatives
-        g_hat = torch.sigmoid(self.f_gp(inputs[1]).squeeze(-1))
-        p_pos = torch.sigmoid(self.f_pp.pair(inputs[0][u], inputs[1][i]))
-        p_neg = torch.sigmoid(self.f_pp.pair(inputs[0][u], inputs[1][j]))
-        positive = p_pos * g_hat[i] * self.model.pair(reps[0][u], reps[1][i])
-        negative = p_neg * g_hat[j] * self.model.pair(reps[0][u], reps[1][j])
-        regression = self._regression(batch, p_pos, p_neg, g_hat)
-        return bpr(positive, negative) + self.config.alpha * regression + self.regulariser(batch)
+        rep, ego = self.rows(batch)
+        inputs = rep if self.config.inputs == "rep" else ego
+        p_hat = torch.sigmoid(self.f_pp.pair(inputs.users, inputs.items))
+        g_hat = self.g_hat(inputs.items)
+        positive, negative = p_hat * g_hat * self.model.pair(rep.users, rep.items)
+        regression = self._regression(batch, p_hat, g_hat)
+        return bpr(positive, negative) + self.config.alpha * regression + self.regulariser(ego)
 
-    def _regression(self, batch: Batch, p_pos: Tensor, p_neg: Tensor, g_hat: Tensor) -> Tensor:
-        """L_P + L_G: on observed pairs and all items, or as released on the sampled ones."""
-        on_positives = (self.p[batch.pairs] - p_pos).square().mean()
+    def g_hat(self, items: Tensor) -> Tensor:
+        return torch.sigmoid(self.f_gp(items).squeeze(-1))
+
+    def _regression(self, batch: Batch, p_hat: Tensor, g_hat: Tensor) -> Tensor:
+        """L_P + L_G: on observed pairs and all items, or as released on the sampled ones.
+
+        Of all items a step sees its negatives: drawn uniformly, they estimate the mean.
+        """
+        on_positives = (self.p[batch.pairs] - p_hat[0]).square().mean()
+        of_negatives = (self.g[batch.negatives] - g_hat[1]).square().mean()
         if self.config.regression == "observed":
-            return on_positives + (self.g - g_hat).square().mean()
+            return on_positives + of_negatives
         u, j = batch.users.cpu().numpy(), batch.negatives.cpu().numpy()
-        p_of_negatives = torch.from_numpy(self.shared.popularity.lookup(u, j)).to(p_neg.device)
-        on_negatives = (p_of_negatives - p_neg).square().mean()
-        off = (self.g - g_hat).square()
-        on_items = off[batch.positives].mean() + off[batch.negatives].mean()
-        return 0.5 * (on_positives + on_negatives + on_items)
+        p_of_negatives = torch.from_numpy(self.shared.popularity.lookup(u, j)).to(p_hat.device)
+        on_negatives = (p_of_negatives - p_hat[1]).square().mean()
+        of_positives = (self.g[batch.positives] - g_hat[0]).square().mean()
+        return 0.5 * (on_positives + on_negatives + of_positives + of_negatives)
 
-    def parts(self, users: Tensor) -> Tensor:
+    def parts(self, users: Tensor, items: slice) -> Tensor:
         """The factual score: sigma(f_PP) sigma(f_GP) r."""
         reps = self.rep()
         inputs = reps if self.config.inputs == "rep" else self.model.ego()
-        p_hat = torch.sigmoid_(self.f_pp.block(inputs[0][users], inputs[1]))
-        g_hat = torch.sigmoid(self.f_gp(inputs[1]).squeeze(-1))
-        return p_hat.mul_(g_hat).mul_(self.model.block(reps[0][users], reps[1]))
+        p_hat = torch.sigmoid_(self.f_pp.block(inputs[0][users], inputs[1][items]))
+        score = self.model.block(reps[0][users], reps[1][items])
+        return p_hat.mul_(self.g_hat(inputs[1][items])).mul_(score)
 
     def combine(
         self, parts: Tensor | None, pp: Tensor, gp: Tensor, weights: Mapping[str, float]
     ) -> Tensor:
         assert parts is not None
-        return parts + weights["gamma"] * pp + weights["beta"] * gp
+        return parts + (weights["gamma"] * pp + weights["beta"] * gp)
 
 
 class JointHead(nn.Module):
@@ -110,16 +116,13 @@ class JointHead(nn.Module):
         self.last = nn.Linear(hidden, 1)
 
     def pair(self, users: Tensor, items: Tensor) -> Tensor:
-        hidden = torch.relu(self.user_half(users) + self.item_half(items))
+        hidden = torch.relu_(self.user_half(users) + self.item_half(items))
         return self.last(hidden).squeeze(-1)
 
     def block(self, users: Tensor, items: Tensor) -> Tensor:
-        """(B, I), one hidden unit at a time: a (B, I, hidden) tensor would not fit."""
-        left, right = self.user_half(users), self.item_half(items).T.contiguous()
-        total = self.last.bias.expand(len(users), len(items)).clone()
-        for unit, weight in enumerate(self.last.weight[0]):
-            total.addcmul_(torch.relu_(left[:, unit, None] + right[unit]), weight)
-        return total
+        return hinges(
+            self.user_half(users), self.item_half(items), self.last.weight[0], self.last.bias
+        )
 
 
 class TowerHead(nn.Module):
@@ -130,7 +133,7 @@ class TowerHead(nn.Module):
         self.tower = nn.Sequential(nn.Linear(dim, hidden), nn.LeakyReLU(), nn.Linear(hidden, dim))
 
     def pair(self, users: Tensor, items: Tensor) -> Tensor:
-        return (self.tower(users) * self.tower(items)).sum(-1)
+        return dot(self.tower(users), self.tower(items))
 
     def block(self, users: Tensor, items: Tensor) -> Tensor:
         return self.tower(users) @ self.tower(items).T

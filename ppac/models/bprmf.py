@@ -7,6 +7,7 @@ from torch import Tensor
 
 from ppac.core.config import Section
 from ppac.core.interactions import Interactions
+from ppac.scoring.gather import dot
 from ppac.scoring.model import Model
 
 
@@ -19,7 +20,7 @@ class Net(Model):
         super().__init__(train, config.dim)
 
     def pair(self, users: Tensor, items: Tensor) -> Tensor:
-        return (users * items).sum(-1)
+        return dot(users, items)
 
     def block(self, users: Tensor, items: Tensor) -> Tensor:
         return users @ items.T

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ppac.core.config import Section
 from ppac.core.interactions import Interactions
 from ppac.scoring.model import Model
+from ppac.scoring.perceptron import layers, through
 
 
 class Config(Section):
@@ -39,14 +40,7 @@ class Net(Model):
         self.rest = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
 
     def pair(self, users: Tensor, items: Tensor) -> Tensor:
-        return self._above(self.user_half(users) + self.item_half(items))
+        return through(self.user_half(users) + self.item_half(items), list(self.rest))
 
     def block(self, users: Tensor, items: Tensor) -> Tensor:
-        left, right = self.user_half(users), self.item_half(items)
-        return torch.stack([self._above(row + right) for row in left])
-
-    def _above(self, hidden: Tensor) -> Tensor:
-        """Everything after the first layer's sums: (..., h) to (...)."""
-        for layer in self.rest:
-            hidden = layer(torch.relu(hidden))
-        return hidden.squeeze(-1)
+        return layers(self.user_half(users), self.item_half(items), list(self.rest))

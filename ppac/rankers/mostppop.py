@@ -6,13 +6,10 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
+from ppac.scoring.scorer import Scorer
 
-class Ranker:
-    neutral: Mapping[str, float] = {}
 
-    def parts(self, users: Tensor) -> None:
-        return None
-
+class Ranker(Scorer):
     def combine(
         self, parts: Tensor | None, pp: Tensor, gp: Tensor, weights: Mapping[str, float]
     ) -> Tensor:

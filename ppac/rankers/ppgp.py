@@ -8,12 +8,12 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
+from ppac.scoring.scorer import Scorer
 
-class Ranker:
+
+class Ranker(Scorer):
     neutral: Mapping[str, float] = {"gamma": 1.0, "beta": 0.0}
-
-    def parts(self, users: Tensor) -> None:
-        return None
+    personal = frozenset({"gamma"})
 
     def combine(
         self, parts: Tensor | None, pp: Tensor, gp: Tensor, weights: Mapping[str, float]

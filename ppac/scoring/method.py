@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
@@ -13,7 +13,9 @@ from torch.nn.functional import softplus
 
 from ppac.core.interactions import Interactions
 from ppac.core.popularity import Popularity
+from ppac.scoring.gather import square_sum, take
 from ppac.scoring.model import Model
+from ppac.scoring.scorer import Scorer
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,14 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class Rows:
+    """What the model makes of a batch: users (B, d), and items (2, B, d), positives first."""
+
+    users: Tensor
+    items: Tensor
+
+
+@dataclass(frozen=True)
 class Shared:
     """What a method may look at while training: train and its popularity, nothing held out."""
 
@@ -37,10 +47,8 @@ class Shared:
     popularity: Popularity
 
 
-class Method(nn.Module, ABC):
+class Method(nn.Module, Scorer):
     """A base model with whatever a method adds to its loss, scores and parameters."""
-
-    neutral: Mapping[str, float] = {}
 
     def __init__(self, model: Model, l2: float) -> None:
         super().__init__()
@@ -65,7 +73,7 @@ class Method(nn.Module, ABC):
         """The scalar to minimise."""
 
     @abstractmethod
-    def parts(self, users: Tensor) -> Tensor:
+    def parts(self, users: Tensor, items: slice) -> Tensor:
         """See ``ppac/scoring/scorer.py``."""
 
     def combine(
@@ -75,15 +83,22 @@ class Method(nn.Module, ABC):
         assert parts is not None
         return parts
 
-    def regulariser(self, batch: Batch) -> Tensor:
+    def rows(self, batch: Batch) -> tuple[Rows, Rows]:
+        """The batch's representations and its embeddings; the same where the model has only one."""
+        ego, rep = self.model.ego(), self.rep()
+        of_rep = rows_of(rep, batch)
+        return of_rep, of_rep if rep[0] is ego[0] else rows_of(ego, batch)
+
+    def regulariser(self, ego: Rows) -> Tensor:
         """λ ½ mean(‖e_u‖² + ‖e_i‖² + ‖e_j‖²) over the batch's embeddings, for every method."""
-        users, items = self.model.ego()
-        squares = [
-            users[batch.users].square().sum(-1),
-            items[batch.positives].square().sum(-1),
-            items[batch.negatives].square().sum(-1),
-        ]
-        return self.l2 * 0.5 * torch.stack(squares).sum(0).mean()
+        squares = square_sum(ego.users) + square_sum(ego.items)
+        return self.l2 * 0.5 / len(ego.users) * squares
+
+
+def rows_of(tables: tuple[Tensor, Tensor], batch: Batch) -> Rows:
+    users, items = tables
+    both = take(items, torch.cat([batch.positives, batch.negatives]))
+    return Rows(take(users, batch.users), both.view(2, len(batch.users), -1))
 
 
 def bpr(positive: Tensor, negative: Tensor) -> Tensor:

@@ -38,7 +38,7 @@ class Model(nn.Module, ABC):
 
     @abstractmethod
     def pair(self, users: Tensor, items: Tensor) -> Tensor:
-        """Scores (B,) of paired representations (B, d) and (B, d)."""
+        """Scores (..., B) of users (B, d) paired with items (..., B, d)."""
 
     @abstractmethod
     def block(self, users: Tensor, items: Tensor) -> Tensor:

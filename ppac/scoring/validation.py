@@ -12,7 +12,7 @@ from ppac.core.interactions import Interactions
 from ppac.metrics import ndcg, recall
 from ppac.progress import bar
 from ppac.scoring.lists import Lists, hits_of
-from ppac.scoring.ranking import Ranking
+from ppac.scoring.ranking import Ranking, Top
 from ppac.scoring.scorer import Scorer
 
 METRICS = {"recall": recall, "ndcg": ndcg}
@@ -26,26 +26,21 @@ def score_grid(
     users = np.flatnonzero(valid.user_counts)
     totals = np.zeros((len(grid), len(METRICS)))
     with torch.inference_mode(), bar(total=len(users), desc="validation", unit="user") as progress:
-        for block in ranking.blocks(users):
-            parts = scorer.parts(block.ids)
-            for row, weights in enumerate(grid):
-                items, _ = block.top(scorer, parts, weights, CUTOFF)
-                totals[row] += user_totals(block.users, items, valid, ranking)
-            progress.update(len(block.users))
+        for top in ranking.top(scorer, users, grid, CUTOFF):
+            totals[top.point] += user_totals(top, valid, ranking)
+            progress.update(len(top.users) / len(grid))
     columns = {name: [point[name] for point in grid] for name in scorer.neutral}
     means = {f"{m}_at_{CUTOFF}": totals[:, c] / len(users) for c, m in enumerate(METRICS)}
     return pl.DataFrame(columns | means).with_columns(pl.selectors.contains("_at_").round(6))
 
 
-def user_totals(
-    users: np.ndarray, items: np.ndarray, valid: Interactions, ranking: Ranking
-) -> list[float]:
+def user_totals(top: Top, valid: Interactions, ranking: Ranking) -> list[float]:
     """Each metric summed over some users' lists."""
     lists = Lists(
-        users=users,
-        items=items,
-        relevant=valid.user_counts[users],
-        hits=hits_of(users, items, valid),
+        users=top.users,
+        items=top.items,
+        relevant=valid.user_counts[top.users],
+        hits=hits_of(top.users, top.items, valid),
         popularity=ranking.popularity,
         head_items=0,
         tail_interactions=0,

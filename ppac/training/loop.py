@@ -66,7 +66,7 @@ def fit(
     ``stream(name, ...)`` gives named random generators. Every epoch has its own, so the epoch
     number is all the randomness there is to remember.
     """
-    optimiser = torch.optim.Adam(method.parameters(), lr=config.lr)
+    optimiser = torch.optim.Adam(method.parameters(), lr=config.lr, fused=True)
     state = resume(method, optimiser, checkpoint)
     for row in state.curve:
         on_epoch(row)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ppac.core.compiled import kernel
 from ppac.core.interactions import Interactions
 
 ROUNDS = 20
@@ -14,23 +15,54 @@ def sample_negatives(
 ) -> np.ndarray:
     """One item for each of ``users``, uniform over those the user does not have in train.
 
-    Drawn again where it hits; what is left after some rounds (users who have nearly
-    everything) is drawn from the list of what they lack. Each user must lack something.
+    Each user must lack something.
     """
     items = rng.integers(train.n_items, size=len(users), dtype=np.int32)
-    again = np.arange(len(users))
     for _ in range(ROUNDS):
-        again = again[train.contains(users[again], items[again])]
+        again = taken(train.indptr, train.items, users, items)
         if not len(again):
             return items
         items[again] = rng.integers(train.n_items, size=len(again), dtype=np.int32)
-    for place in again:
-        user = users[place]
-        own = train.items[train.indptr[user] : train.indptr[user + 1]]
-        items[place] = rng.choice(np.setdiff1d(np.arange(train.n_items), own))
+    # What is left belongs to users who have nearly everything: the n-th item that they lack.
+    lacking = train.n_items - train.user_counts[users[again]]
+    items[again] = absent(train.indptr, train.items, users[again], rng.integers(lacking))
     return items
 
 
 def trainable_pairs(train: Interactions) -> np.ndarray:
     """Indices of the train pairs whose user lacks at least one item."""
     return np.flatnonzero(train.user_counts[train.users] < train.n_items)
+
+
+@kernel
+def taken(indptr: np.ndarray, have: np.ndarray, users: np.ndarray, items: np.ndarray) -> np.ndarray:
+    """The places whose user has the item."""
+    places = np.empty(len(users), np.int64)
+    n = 0
+    for place in range(len(users)):
+        low, high = indptr[users[place]], indptr[users[place] + 1]
+        end, item = high, items[place]
+        while low < high:
+            middle = (low + high) >> 1
+            if have[middle] < item:
+                low = middle + 1
+            else:
+                high = middle
+        if low < end and have[low] == item:
+            places[n] = place
+            n += 1
+    return places[:n]
+
+
+@kernel
+def absent(indptr: np.ndarray, have: np.ndarray, users: np.ndarray, nth: np.ndarray) -> np.ndarray:
+    """Of the items each user lacks, the one with so many before it."""
+    items = np.empty(len(users), np.int32)
+    for place in range(len(users)):
+        item = nth[place]
+        for p in range(indptr[users[place]], indptr[users[place] + 1]):
+            if have[p] > item:
+                break
+            item += 1
+        items[place] = item
+    return items

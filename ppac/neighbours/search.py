@@ -1,0 +1,153 @@
+"""Everyone's best k by Jaccard similarity, exactly, a tile of candidates after the other.
+
+Users are renumbered by size (how many items they have), so that a tile's users are of like
+size: together with the similarity a candidate has to beat, sizes say how many items it must
+have in common, and whole vectors of candidates are dismissed by one comparison.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ppac.core.compiled import kernel
+from ppac.neighbours.best import best_first
+from ppac.neighbours.counting import (
+    Scratch,
+    Tile,
+    Users,
+    by_size,
+    count_lists,
+    count_planes,
+    prefers_lists,
+    scratch_for,
+    tile_of,
+)
+from ppac.neighbours.planes import forget
+from ppac.neighbours.scanning import scan_counts, scan_planes
+from ppac.progress import bar
+
+TILE = 16384  # candidates at a time: counts stay in the first-level cache
+SHARES = 64  # of the users, for threads to take
+LOWER = 0.6  # the bar goes down in such steps until k candidates are found,
+FAINT = 0.01  # and from here to nothing
+
+
+class Best(NamedTuple):
+    """Each user's best so far, as heaps."""
+
+    similarity: np.ndarray  # (U, k)
+    user: np.ndarray  # (U, k)
+    held: np.ndarray  # (U,)
+
+
+def search(indptr: np.ndarray, items: np.ndarray, n_items: int, k: int, tile: int = TILE) -> Best:
+    """The best ``k`` of every user (a row of the CSR arrays), best first."""
+    users = by_size(indptr, items)
+    n = len(users.size)
+    best = Best(np.zeros((n, k)), np.zeros((n, k), np.int32), np.zeros(n, np.int64))
+    scratch = threading.local()
+
+    def offer_to(share: int, some: Tile, own: bool) -> None:
+        if not hasattr(scratch, "own"):
+            scratch.own = scratch_for(int(users.size[-1]), min(tile, n))
+        meet(users, some, own, best, scratch.own, share)
+
+    with (
+        ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads,
+        bar(total=2 * n, desc="neighbours", unit="user") as progress,
+    ):
+        for own in (True, False):  # their own tile first: it sets the bar for the others
+            for first in range(0, n, tile):
+                last = min(first + tile, n)
+                if own or n > tile:
+                    some = tile_of(users, first, last, n_items)
+                    list(threads.map(partial(offer_to, some=some, own=own), range(SHARES)))
+                progress.update(last - first)
+        list(threads.map(partial(sort_all, best), range(SHARES)))
+    back = np.argsort(users.name)
+    return Best(best.similarity[back], best.user[back], best.held[back])
+
+
+@kernel
+def meet(users: Users, tile: Tile, own: bool, best: Best, scratch: Scratch, share: int) -> None:
+    """Offer a tile's candidates to the users of the same tile, or to those of all others.
+
+    Every SHARES-th user from ``share`` on: like cards dealt out, so that all threads get large
+    and small users alike.
+    """
+    begin, end = (tile.first, tile.last) if own else (0, len(users.size))
+    planes, counts, rows, hits = scratch
+    hint = 0.5
+    for u in range(begin + share, end, SHARES):
+        if not own and (tile.first <= u < tile.last or hopeless(users, tile, best, u)):
+            continue
+        items = users.items[users.indptr[u] : users.indptr[u + 1]]
+        along_lists = prefers_lists(tile, items)
+        if along_lists:
+            count_lists(tile, items, counts)
+        else:
+            count_planes(tile, items, planes, rows)
+        if own:
+            counts[u - tile.first] = 0
+            forget(planes, u - tile.first)
+        collect(users, tile, u, along_lists, counts, planes, hits, hint, best)
+        if best.held[u] == best.user.shape[1]:
+            hint = best.similarity[u, 0]  # the next user is of like size
+
+
+@kernel
+def hopeless(users: Users, tile: Tile, best: Best, u: int) -> bool:
+    """Whether sizes alone exclude every candidate: |A ∩ B| / |A ∪ B| <= min size / max size."""
+    if best.held[u] < best.user.shape[1]:
+        return False
+    mine, least, most = users.size[u], users.size[tile.first], users.size[tile.last - 1]
+    bound = 1.0
+    if mine < least:
+        bound = mine / least
+    elif mine > most:
+        bound = most / mine
+    return bound < best.similarity[u, 0]
+
+
+@kernel
+def collect(
+    users: Users,
+    tile: Tile,
+    u: int,
+    along_lists: bool,
+    counts: np.ndarray,
+    planes: np.ndarray,
+    hits: np.ndarray,
+    hint: float,
+    best: Best,
+) -> None:
+    """Offer u what was counted: first the most similar, until there are k to set the bar."""
+    mine = users.size[u]
+    sizes, names = users.size[tile.first : tile.last], users.name[tile.first : tile.last]
+    similarity, user, held = best.similarity[u], best.user[u], best.held[u]
+    floor, ceiling = hint, 2.0
+    if held == len(user):
+        floor = similarity[0]
+    while True:
+        if along_lists:
+            held = scan_counts(mine, sizes, names, floor, ceiling, counts, similarity, user, held)
+        else:
+            held = scan_planes(
+                mine, sizes, names, floor, ceiling, planes, hits, similarity, user, held
+            )
+        if floor == 0 or (held == len(user) and similarity[0] >= floor):
+            break  # whatever is less similar than the floor could not enter
+        floor, ceiling = (floor * LOWER if floor > FAINT else 0.0), floor
+    best.held[u] = held
+
+
+@kernel
+def sort_all(best: Best, share: int) -> None:
+    for u in range(share, len(best.held), SHARES):
+        best_first(best.similarity[u], best.user[u], best.held[u])

@@ -1,0 +1,97 @@
+"""Perceptrons over every pair of some users and items, without a tensor of all hidden units.
+
+The first layer is split, W [u ; i] = W_u u + W_i i, so its halves are computed once each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from threadpoolctl import threadpool_limits
+from torch import Tensor, nn
+
+from ppac.core.compiled import loose_kernel
+from ppac.core.parallel import share_out
+
+RUN = 256  # items at a time: their sums stay in the first-level cache
+TILE = 512  # items at a time through a second layer: both layers stay in the second-level cache
+
+
+def hinges(left: Tensor, right: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """(B, n): bias + Σ_h weight_h relu(left_bh + right_nh)."""
+    if left.device.type != "cpu":
+        total = bias.expand(len(left), len(right)).clone()
+        for unit, value in enumerate(weight):
+            total.addcmul_(torch.relu(left[:, unit, None] + right[:, unit]), value)
+        return total
+    out = torch.empty(len(left), len(right))
+    a, b, w, c = (t.detach().contiguous().numpy() for t in (left, right.T, weight, bias))
+    threads = torch.get_num_threads()
+    bounds = np.linspace(0, len(left), threads + 1).astype(int)
+
+    def work(share: int) -> None:
+        add_hinges(a, b, w, c, out.numpy(), bounds[share], bounds[share + 1])
+
+    share_out(work, threads, threads)
+    return out
+
+
+@loose_kernel
+def add_hinges(
+    left: np.ndarray,
+    right: np.ndarray,
+    weight: np.ndarray,
+    bias: np.ndarray,
+    out: np.ndarray,
+    begin: int,
+    end: int,
+) -> None:
+    zero = np.float32(0)
+    for run in range(0, out.shape[1], RUN):
+        stop = min(run + RUN, out.shape[1])
+        for b in range(begin, end):
+            row = out[b]
+            for i in range(run, stop):
+                row[i] = bias[0]
+            for h in range(len(weight)):
+                mine, w, theirs = left[b, h], weight[h], right[h]
+                for i in range(run, stop):
+                    row[i] += w * max(mine + theirs[i], zero)
+
+
+def layers(left: Tensor, right: Tensor, rest: Sequence[nn.Module]) -> Tensor:
+    """(B, n): relu(left_b + right_n) through further linear layers, relu between them."""
+    if left.device.type != "cpu":
+        return torch.stack([through(row + right, rest) for row in left])
+    out = torch.empty(len(left), len(right))
+    halves = [t.detach().contiguous().numpy() for t in (left, right)]
+    linear = [
+        (layer.weight.detach().T.contiguous().numpy(), layer.bias.detach().numpy())
+        for layer in rest
+        if isinstance(layer, nn.Linear)
+    ]
+    threads = torch.get_num_threads()
+
+    def work(share: int) -> None:
+        for first in range(0, len(right), TILE):
+            items = halves[1][first : first + TILE]
+            for b in range(share, len(left), threads):
+                hidden = np.add(items, halves[0][b])
+                for weight, bias in linear:
+                    np.maximum(hidden, 0, out=hidden)
+                    hidden = hidden @ weight
+                    hidden += bias
+                out.numpy()[b, first : first + TILE] = hidden[:, 0]
+
+    with threadpool_limits(1, user_api="blas"):  # a thread for some users, not some for each
+        share_out(work, threads, threads)
+    return out
+
+
+def through(hidden: Tensor, rest: Sequence[nn.Module]) -> Tensor:
+    """Everything after the first layer's sums: (..., h) to (...)."""
+    for layer in rest:
+        hidden = layer(torch.relu(hidden))
+    return hidden.squeeze(-1)
