@@ -1,0 +1,1 @@
+"""Benchmarks against named peers, side by side: see bench/README.md."""

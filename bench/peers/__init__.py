@@ -1,0 +1,1 @@
+"""What it takes to run the peers that are not one function call."""

@@ -1,0 +1,98 @@
+"""One training epoch of BPRMF, of PPAC around it, and of NCF: batches of 8192 pairs, Adam."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from bench import data, training
+from bench.targets import Costs, Faster
+from bench.work import Contender, Prepared, Work
+from ppac.core.layout import Cell
+
+
+def ours(base: str, method: str, case: str, threads: int) -> Prepared:
+    return Prepared(training.ours(Cell(case, base, method)).epoch)
+
+
+def torch_bpr(case: str, threads: int) -> Prepared:
+    from bench.peers import plain
+
+    train = data.train(case)
+    model = plain.Plain(train)
+    triples = partial(plain.shuffled, train, np.random.default_rng(data.SEED))
+    return Prepared(lambda: plain.epoch(model, triples, None))
+
+
+def recbole_bpr(case: str, threads: int) -> Prepared:
+    from bench.peers.recbole import recbole
+
+    it = recbole("BPR", case, threads, train_batch_size=training.BATCH)
+    return Prepared(lambda: it.trainer._train_epoch(it.train, 0))
+
+
+def recbole_neumf(case: str, threads: int) -> Prepared:
+    from bench.peers.recbole import recbole
+
+    it = recbole(
+        "NeuMF",
+        case,
+        threads,
+        # It counts positives and negatives together: as many positives in a step as ours.
+        train_batch_size=2 * training.BATCH,
+        mlp_embedding_size=training.DIM,
+        mlp_hidden_size=training.HIDDEN,
+        dropout_prob=0.0,
+        mf_train=False,  # no product branch, as in ours
+    )
+    return Prepared(lambda: it.trainer._train_epoch(it.train, 0))
+
+
+def implicit_bpr(case: str, threads: int) -> Prepared:
+    from implicit.cpu.bpr import BayesianPersonalizedRanking
+
+    ratings = data.train(case).matrix(np.float32)
+    model = BayesianPersonalizedRanking(
+        factors=training.DIM, iterations=1, num_threads=threads, random_state=data.SEED
+    )
+    return Prepared(lambda: model.fit(ratings, show_progress=False))
+
+
+def cornac_bpr(case: str, threads: int) -> Prepared:
+    from cornac.data import Dataset
+    from cornac.models import BPR
+
+    train = data.train(case)
+    pairs = zip(train.users.tolist(), train.items.tolist(), [1.0] * len(train), strict=True)
+    ratings = Dataset.build(pairs)
+    model = BPR(k=training.DIM, max_iter=1, num_threads=threads, seed=data.SEED)
+    return Prepared(lambda: model.fit(ratings))
+
+
+OTHER_ALGORITHM = "for reference: one pair at a time by plain SGD, another algorithm than Adam"
+
+WORK = Work(
+    title="BPRMF, PPAC and NCF: one training epoch",
+    cases=("gowalla",),
+    contenders={
+        "ours-bprmf": Contender(partial(ours, "bprmf", "base")),
+        "torch-bpr": Contender(torch_bpr, "torch", note="nn.Embedding, Adam, numpy negatives"),
+        "recbole-bpr": Contender(recbole_bpr, "recbole"),
+        "implicit-bpr": Contender(implicit_bpr, "implicit", note=OTHER_ALGORITHM),
+        "cornac-bpr": Contender(cornac_bpr, "cornac", note=OTHER_ALGORITHM),
+        "ours-ppac-bprmf": Contender(partial(ours, "bprmf", "ppac")),
+        "ours-ncf": Contender(partial(ours, "ncf", "base"), against="ours-ncf"),
+        "recbole-neumf": Contender(
+            recbole_neumf,
+            "recbole",
+            against="ours-ncf",
+            note="its MLP branch alone, the same layers as ours-ncf; pointwise loss",
+        ),
+    },
+    targets=(
+        Faster("ours-bprmf", "recbole-bpr", 3),
+        Faster("ours-ncf", "recbole-neumf", 3),
+        Costs("ours-ppac-bprmf", "ours-bprmf", 1.5),
+    ),
+)

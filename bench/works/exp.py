@@ -1,0 +1,92 @@
+"""`dvc exp run -S gamma=256` as a user types it, on one trained cell of gowalla."""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import yaml
+
+from bench import data
+from bench.targets import Under
+from bench.work import Contender, Prepared, Work
+from ppac.sources.fetching import MIRROR
+
+EPOCHS = 2  # training and tuning are no part of what is timed
+# DVC restores an experiment it has run before, so every run has a gamma of its own.
+GAMMAS = (256, 128, 64, 32, 16, 8, 4, 2, 1, 512, 1024, 2048)
+
+
+def ours(case: str, threads: int) -> Prepared:
+    folder = workspace(case)
+    env = environment()
+    call(["dvc", "repro", "--quiet"], folder, env)
+    gammas = itertools.cycle(GAMMAS)
+    return Prepared(lambda: call(["dvc", "exp", "run", "-S", f"gamma={next(gammas)}"], folder, env))
+
+
+def workspace(dataset: str) -> Path:
+    """The project as it stands here, committed to a Git of its own, with one cell to run."""
+    folder = Path(tempfile.mkdtemp(prefix="ppac-bench-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"],
+        cwd=data.ROOT, check=True, capture_output=True, text=True,
+    ).stdout.splitlines()  # fmt: skip
+    for name in listed:
+        if (data.ROOT / name).is_file() and name != "dvc.lock":
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(data.ROOT / name, folder / name)
+    narrow(folder / "params.yaml", dataset)
+    me = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"]
+    for command in (["init", "--quiet"], ["add", "."], [*me, "commit", "--quiet", "-m", "bench"]):
+        call(["git", *command], folder, dict(os.environ))
+    return folder
+
+
+def narrow(path: Path, dataset: str) -> None:
+    """One dataset, base, method and ranker, and as little before the experiment as will do."""
+    params = yaml.safe_load(path.read_text())
+    params |= {
+        "datasets": [dataset],
+        "bases": ["bprmf"],
+        "methods": ["ppac"],
+        "rankers": ["mostpop"],
+        "protocol": "released",
+    }
+    params["train"]["epochs"] = EPOCHS
+    params["tune"] |= {"gamma": [0, 64], "beta": [0, -64]}
+    path.write_text(yaml.safe_dump(params, sort_keys=False))
+
+
+def environment() -> dict[str, str]:
+    """This Python's tools first, the mirror beside the repository unless there is another."""
+    mirror = {MIRROR: str(data.BESIDE)} if data.BESIDE.is_dir() else {}
+    tools = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    return mirror | os.environ | tools
+
+
+def call(command: list[str], folder: Path, env: dict[str, str]) -> None:
+    """Run quietly; what it said is told only if it fails."""
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+
+
+WORK = Work(
+    title="`dvc exp run -S gamma=256` on one cell of gowalla",
+    cases=("gowalla",),
+    contenders={
+        "ours": Contender(
+            ours, children=True, note="bprmf with ppac and one ranker, another gamma every time"
+        )
+    },
+    targets=(Under("ours", 20),),
+    packages=("dvc",),
+)
