@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import requests
 import scipy.sparse as sp
-import torch
 from pypi_simple import PYPI_SIMPLE_ENDPOINT
 
 from ppac.core.interactions import read_masked, read_part
@@ -65,8 +64,8 @@ def test_mostpop(project, shared_data, dataset, train, test, recall, ndcg):
     gp = (seen.item_counts / seen.n_users).astype(np.float32)
     popular = Popularity(seen.item_counts, gp, nobody, np.ones(seen.n_users, np.float32))
     device = ComputeConfig(device="cpu", threads=2, memory_mb=512).use()
-    by_id = torch.arange(seen.n_items, dtype=torch.int32)
-    ties = TieOrder(by_id, torch.zeros(seen.n_users, dtype=torch.int32))
+    by_id = np.arange(seen.n_items, dtype=np.int32)
+    ties = TieOrder(by_id, np.zeros(seen.n_users, np.int32))
     ranking = Ranking(seen, popular, ties, device, memory_mb=512)
     mostpop = find("rankers", "mostpop").Ranker()
     metrics = evaluate(mostpop, {}, ranking, relevant, read_part(split, "random"), CONFIG).metrics
