@@ -47,6 +47,17 @@ def shared_data() -> Path:
     return SHARED
 
 
+def run_script(script: str) -> subprocess.CompletedProcess[str]:
+    """A Python program in a process of its own, for what is measured or limited by process."""
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 class Project:
     """A folder in which stages run as DVC would run them."""
 

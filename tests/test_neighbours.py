@@ -1,12 +1,8 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
-from conftest import ROOT, popularity_of
+from conftest import popularity_of, run_script
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -164,13 +160,7 @@ limit = size + 300 * 2**20
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 print(len(nearest_users(train, 30)))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_script(script)
     assert done.stdout.strip() == "900000", done.stderr
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
+from ppac.core.compiled import kernel
 from ppac.core.files import read_json, read_table
 
 PARTS = ("train", "valid", "test", "random")
@@ -70,16 +71,32 @@ class Interactions:
         >>> some.contains(np.array([0, 0, 1]), np.array([2, 1, 1]))
         array([ True, False,  True])
         """
-        if not len(self):
-            return np.zeros(len(users), dtype=bool)
-        wanted = users.astype(np.int64) * self.n_items + items
-        place = np.minimum(np.searchsorted(self.codes, wanted), len(self.codes) - 1)
-        return self.codes[place] == wanted
+        return places_in(self.indptr, self.items, users, items) >= 0
 
     def matrix(self, dtype: type = np.int32) -> sp.csr_matrix:
         """The 0/1 users x items matrix."""
         data: np.ndarray = np.ones(len(self), dtype=dtype)
         return sp.csr_matrix((data, self.items, self.indptr), (self.n_users, self.n_items))
+
+
+@kernel
+def places_in(
+    indptr: np.ndarray, columns: np.ndarray, users: np.ndarray, wanted: np.ndarray
+) -> np.ndarray:
+    """Where each pair stands in rows of ascending columns, -1 where it does not."""
+    places = np.full(len(users), -1, np.int64)
+    for pair in range(len(users)):
+        low, end = indptr[users[pair]], indptr[users[pair] + 1]
+        high = end
+        while low < high:
+            middle = (low + high) >> 1
+            if columns[middle] < wanted[pair]:
+                low = middle + 1
+            else:
+                high = middle
+        if low < end and columns[low] == wanted[pair]:
+            places[pair] = low
+    return places
 
 
 def read_part(split: Path, *parts: str) -> Interactions:

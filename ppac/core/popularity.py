@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from ppac.core.config import FILE, Section
 from ppac.core.errors import Problem
 from ppac.core.files import read_table, write_table
-from ppac.core.interactions import Interactions
-from ppac.core.tally import look_up, tally
+from ppac.core.interactions import Interactions, places_in
+from ppac.core.tally import tally
 
 
 class PopularityConfig(Section):
@@ -43,8 +43,10 @@ class Popularity:
 
     def lookup(self, users: np.ndarray, items: np.ndarray) -> np.ndarray:
         """p of each pair, float32."""
-        rows = (self.counts.indptr, self.counts.indices, self.counts.data)
-        return (look_up(*rows, users, items) / self.unit[users]).astype(np.float32)
+        places = places_in(self.counts.indptr, self.counts.indices, users, items)
+        found = np.zeros(len(users), np.int32)
+        found[places >= 0] = self.counts.data[places[places >= 0]]
+        return (found / self.unit[users]).astype(np.float32)
 
 
 def popularity(train: Interactions, neighbours: pl.DataFrame, k: int, scale: str) -> Popularity:

@@ -39,6 +39,19 @@ def tally(train: Interactions, starts: np.ndarray, neighbours: np.ndarray) -> sp
 
 
 @kernel
+def mark(
+    indptr: np.ndarray,
+    have: np.ndarray,
+    neighbours: np.ndarray,
+    met: np.ndarray,
+) -> None:
+    """Set the bit of every item that one of the neighbours has."""
+    for v in neighbours:
+        for q in range(indptr[v], indptr[v + 1]):
+            met[have[q] >> 6] |= np.uint64(1) << np.uint64(have[q] & 63)
+
+
+@kernel
 def count_distinct(
     indptr: np.ndarray,
     have: np.ndarray,
@@ -51,10 +64,7 @@ def count_distinct(
 ) -> None:
     """How many items the neighbours of some users have."""
     for u in range(first, last):
-        for p in range(starts[u], starts[u + 1]):
-            v = neighbours[p]
-            for q in range(indptr[v], indptr[v + 1]):
-                met[have[q] >> 6] |= np.uint64(1) << np.uint64(have[q] & 63)
+        mark(indptr, have, neighbours[starts[u] : starts[u + 1]], met)
         n = 0
         for w in range(len(met)):
             n += bits_set(met[w])
@@ -78,10 +88,10 @@ def count(
 ) -> None:
     """Some users' rows. The bits of the items met give them in order without sorting."""
     for u in range(first, last):
-        for p in range(starts[u], starts[u + 1]):
-            v = neighbours[p]
+        mine = neighbours[starts[u] : starts[u + 1]]
+        mark(indptr, have, mine, met)
+        for v in mine:
             for q in range(indptr[v], indptr[v + 1]):
-                met[have[q] >> 6] |= np.uint64(1) << np.uint64(have[q] & 63)
                 times[have[q]] += 1
         n = ends[u]
         for w in range(len(met)):
@@ -93,27 +103,3 @@ def count(
                 items[n], counts[n] = item, times[item]
                 times[item] = 0
                 n += 1
-
-
-@kernel
-def look_up(
-    indptr: np.ndarray,
-    items: np.ndarray,
-    counts: np.ndarray,
-    users: np.ndarray,
-    wanted: np.ndarray,
-) -> np.ndarray:
-    """The count of each pair, 0 where there is none."""
-    found = np.zeros(len(users), np.int32)
-    for place in range(len(users)):
-        low, high = indptr[users[place]], indptr[users[place] + 1]
-        end = high
-        while low < high:
-            middle = (low + high) >> 1
-            if items[middle] < wanted[place]:
-                low = middle + 1
-            else:
-                high = middle
-        if low < end and items[low] == wanted[place]:
-            found[place] = counts[low]
-    return found

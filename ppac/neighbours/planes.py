@@ -143,9 +143,8 @@ def at_least(
             p = builder.sub(builder.sub(top, loop.index), one)
             x = load(builder, builder.add(planes, builder.mul(p, stride)))
             bit = builder.and_(builder.lshr(least, p), one)
-            unset = splat(
-                builder, builder.sub(bit, one), VECTOR
-            )  # all ones where least has no such bit
+            # All ones where least has no such bit.
+            unset = splat(builder, builder.sub(bit, one), VECTOR)
             so_far = builder.load(equal)
             more = builder.and_(builder.and_(so_far, x), unset)
             builder.store(builder.or_(builder.load(greater), more), greater)

@@ -25,6 +25,12 @@ def share_of(similarity: float) -> float:
 
 
 @kernel
+def raised(floor: float, similarity: np.ndarray, held: int) -> float:
+    """The bar: once k are held, their worst."""
+    return max(floor, similarity[0]) if held == len(similarity) else floor
+
+
+@kernel
 def needed(share: float, sizes: int) -> int:
     bound = share * sizes
     whole = int(bound)
@@ -59,9 +65,8 @@ def scan_counts(
                 found = common / (mine + sizes[j] - common)
                 if floor <= found < ceiling:
                     held = offer(similarity, user, held, found, names[j])
-        if held == len(user):
-            floor = max(floor, similarity[0])
-            share = share_of(floor)
+        floor = raised(floor, similarity, held)
+        share = share_of(floor)
     return held
 
 
@@ -95,7 +100,6 @@ def scan_planes(
                 found = common / (mine + sizes[j] - common)
                 if floor <= found < ceiling:
                     held = offer(similarity, user, held, found, names[j])
-        if held == len(user):
-            floor = max(floor, similarity[0])
-            share = share_of(floor)
+        floor = raised(floor, similarity, held)
+        share = share_of(floor)
     return held

@@ -7,15 +7,14 @@ have in common, and whole vectors of candidates are dismissed by one comparison.
 
 from __future__ import annotations
 
-import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ppac.core.compiled import kernel
+from ppac.core.parallel import cores, share_out
 from ppac.neighbours.best import best_first
 from ppac.neighbours.counting import (
     Scratch,
@@ -58,18 +57,15 @@ def search(indptr: np.ndarray, items: np.ndarray, n_items: int, k: int, tile: in
             scratch.own = scratch_for(int(users.size[-1]), min(tile, n))
         meet(users, some, own, best, scratch.own, share)
 
-    with (
-        ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads,
-        bar(total=2 * n, desc="neighbours", unit="user") as progress,
-    ):
+    with bar(total=2 * n, desc="neighbours", unit="user") as progress:
         for own in (True, False):  # their own tile first: it sets the bar for the others
             for first in range(0, n, tile):
                 last = min(first + tile, n)
                 if own or n > tile:
                     some = tile_of(users, first, last, n_items)
-                    list(threads.map(partial(offer_to, some=some, own=own), range(SHARES)))
+                    share_out(partial(offer_to, some=some, own=own), SHARES, cores())
                 progress.update(last - first)
-        list(threads.map(partial(sort_all, best), range(SHARES)))
+    share_out(partial(sort_all, best), SHARES, cores())
     back = np.argsort(users.name)
     return Best(best.similarity[back], best.user[back], best.held[back])
 

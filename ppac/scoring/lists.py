@@ -14,7 +14,6 @@ from functools import cached_property
 
 import numpy as np
 
-from ppac.core.compiled import kernel
 from ppac.core.interactions import Interactions
 from ppac.core.popularity import Popularity
 
@@ -67,21 +66,8 @@ PER_USER = ("users", "items", "relevant", "hits")
 
 def hits_of(users: np.ndarray, items: np.ndarray, relevant: Interactions) -> np.ndarray:
     """Which of the listed items are relevant, (n, K) bool."""
-    return listed_in(users, items, relevant.indptr, relevant.items)
-
-
-@kernel
-def listed_in(
-    users: np.ndarray, items: np.ndarray, indptr: np.ndarray, relevant: np.ndarray
-) -> np.ndarray:
-    found = np.zeros(items.shape, np.bool_)
-    for row in range(len(users)):
-        mine = relevant[indptr[users[row]] : indptr[users[row] + 1]]
-        if len(mine):
-            for place in range(items.shape[1]):
-                nearest = np.searchsorted(mine, items[row, place])
-                found[row, place] = nearest < len(mine) and mine[nearest] == items[row, place]
-    return found
+    repeated = np.repeat(users, items.shape[1])
+    return relevant.contains(repeated, items.ravel()).reshape(items.shape)
 
 
 def head_of(counts: np.ndarray, share: float) -> np.ndarray:

@@ -9,11 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from ppac.core.compiled import loose_kernel
-from ppac.core.parallel import share_out
 
 RUN = 256  # items at a time: their sums stay in the first-level cache
 TILE = 512  # items at a time through a second layer: both layers stay in the second-level cache
@@ -27,14 +25,8 @@ def hinges(left: Tensor, right: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
             total.addcmul_(torch.relu(left[:, unit, None] + right[:, unit]), value)
         return total
     out = torch.empty(len(left), len(right))
-    a, b, w, c = (t.detach().contiguous().numpy() for t in (left, right.T, weight, bias))
-    threads = torch.get_num_threads()
-    bounds = np.linspace(0, len(left), threads + 1).astype(int)
-
-    def work(share: int) -> None:
-        add_hinges(a, b, w, c, out.numpy(), bounds[share], bounds[share + 1])
-
-    share_out(work, threads, threads)
+    arrays = (t.detach().contiguous().numpy() for t in (left, right.T, weight, bias, out))
+    add_hinges(*arrays)
     return out
 
 
@@ -45,13 +37,11 @@ def add_hinges(
     weight: np.ndarray,
     bias: np.ndarray,
     out: np.ndarray,
-    begin: int,
-    end: int,
 ) -> None:
     zero = np.float32(0)
     for run in range(0, out.shape[1], RUN):
         stop = min(run + RUN, out.shape[1])
-        for b in range(begin, end):
+        for b in range(len(out)):
             row = out[b]
             for i in range(run, stop):
                 row[i] = bias[0]
@@ -72,21 +62,15 @@ def layers(left: Tensor, right: Tensor, rest: Sequence[nn.Module]) -> Tensor:
         for layer in rest
         if isinstance(layer, nn.Linear)
     ]
-    threads = torch.get_num_threads()
-
-    def work(share: int) -> None:
-        for first in range(0, len(right), TILE):
-            items = halves[1][first : first + TILE]
-            for b in range(share, len(left), threads):
-                hidden = np.add(items, halves[0][b])
-                for weight, bias in linear:
-                    np.maximum(hidden, 0, out=hidden)
-                    hidden = hidden @ weight
-                    hidden += bias
-                out.numpy()[b, first : first + TILE] = hidden[:, 0]
-
-    with threadpool_limits(1, user_api="blas"):  # a thread for some users, not some for each
-        share_out(work, threads, threads)
+    for first in range(0, len(right), TILE):
+        items = halves[1][first : first + TILE]
+        for b, user in enumerate(halves[0]):
+            hidden = np.add(items, user)
+            for weight, bias in linear:
+                np.maximum(hidden, 0, out=hidden)
+                hidden = hidden @ weight
+                hidden += bias
+            out.numpy()[b, first : first + TILE] = hidden[:, 0]
     return out
 
 

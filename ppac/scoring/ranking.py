@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from ppac.core.errors import Problem
@@ -84,14 +85,15 @@ class Ranking:
             return
         threads = torch.get_num_threads()
         width = BYTES_PER_SCORE * min(TILE, self.masked.n_items) * threads
-        size = max(1, min(BLOCK, self.memory_mb * 2**20 // width))
+        size = max(1, min(BLOCK, -(-len(users) // threads), self.memory_mb * 2**20 // width))
         scorer.parts(torch.zeros(1, dtype=torch.int64), slice(0, 1))  # what is kept is made once
         torch.set_num_threads(1)  # a thread for some users, not some for each operation
         try:
             starts = range(0, len(users), size)
             work = (partial(self.tops, scorer, users[s : s + size], grid, k) for s in starts)
-            for tops in in_order(work, threads):
-                yield from tops
+            with threadpool_limits(1, user_api="blas"):
+                for tops in in_order(work, threads):
+                    yield from tops
         finally:
             torch.set_num_threads(threads)
 

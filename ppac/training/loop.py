@@ -66,7 +66,7 @@ def fit(
     ``stream(name, ...)`` gives named random generators. Every epoch has its own, so the epoch
     number is all the randomness there is to remember.
     """
-    optimiser = torch.optim.Adam(method.parameters(), lr=config.lr, fused=True)
+    optimiser = optimiser_of(method, config.lr)
     state = resume(method, optimiser, checkpoint)
     for row in state.curve:
         on_epoch(row)
@@ -90,6 +90,10 @@ def fit(
             progress.set_postfix(loss=f"{loss:.4f}", ndcg=f"{state.best:.4f}")
             checkpoint.save(snapshot(method, optimiser, state))
     return state
+
+
+def optimiser_of(method: Method, lr: float) -> torch.optim.Optimizer:
+    return torch.optim.Adam(method.parameters(), lr=lr, fused=True)
 
 
 def run_epoch(

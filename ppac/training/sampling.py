@@ -19,7 +19,7 @@ def sample_negatives(
     """
     items = rng.integers(train.n_items, size=len(users), dtype=np.int32)
     for _ in range(ROUNDS):
-        again = taken(train.indptr, train.items, users, items)
+        again = np.flatnonzero(train.contains(users, items))
         if not len(again):
             return items
         items[again] = rng.integers(train.n_items, size=len(again), dtype=np.int32)
@@ -32,26 +32,6 @@ def sample_negatives(
 def trainable_pairs(train: Interactions) -> np.ndarray:
     """Indices of the train pairs whose user lacks at least one item."""
     return np.flatnonzero(train.user_counts[train.users] < train.n_items)
-
-
-@kernel
-def taken(indptr: np.ndarray, have: np.ndarray, users: np.ndarray, items: np.ndarray) -> np.ndarray:
-    """The places whose user has the item."""
-    places = np.empty(len(users), np.int64)
-    n = 0
-    for place in range(len(users)):
-        low, high = indptr[users[place]], indptr[users[place] + 1]
-        end, item = high, items[place]
-        while low < high:
-            middle = (low + high) >> 1
-            if have[middle] < item:
-                low = middle + 1
-            else:
-                high = middle
-        if low < end and have[low] == item:
-            places[n] = place
-            n += 1
-    return places[:n]
 
 
 @kernel
