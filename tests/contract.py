@@ -14,6 +14,8 @@ PIPELINES = [ROOT / "dvc.yaml", *sorted(ROOT.glob("pipelines/*/dvc.yaml"))]
 # These cannot change what a stage writes: how threads wait, bars, closing lines, and the mirror
 # in MLflow.
 BYSTANDERS = ("ppac/__init__.py", "ppac/progress.py", "ppac/tracking/")
+# Folders that only what is found by name imports, or that are looked through by name.
+FOUND_BY_NAME_WHOLE = ("ppac/formats", "ppac/metrics", "ppac/ingredients")
 # Found by name at run time (ppac/core/registry.py): the axis that names the file.
 FOUND_BY_NAME = {"models": "base", "methods": "method", "rankers": "ranker"}
 

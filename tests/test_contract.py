@@ -13,6 +13,7 @@ import pytest
 import yaml
 from contract import (
     FOUND_BY_NAME,
+    FOUND_BY_NAME_WHOLE,
     PIPELINES,
     ROOT,
     closure,
@@ -55,7 +56,7 @@ def test_declared_code_is_used(pipeline, name):
     stage = stages_of(pipeline)[name]
     used = code_of(stage)
     for dep in declared_code(stage, pipeline.parent):
-        found_by_name = "${item." in dep or dep in ("ppac/formats", "ppac/metrics")
+        found_by_name = "${item." in dep or dep in FOUND_BY_NAME_WHOLE
         assert found_by_name or any(is_covered(file, {dep}) for file in used), dep
 
 

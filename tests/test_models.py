@@ -19,7 +19,7 @@ from ppac.scoring.method import Batch, Method, Shared, bpr
 from ppac.scoring.ranking import Ranking, TieOrder
 from ppac.training.checkpoints import Checkpoint
 from ppac.training.loop import TrainConfig, fit
-from ppac.training.sampling import sample_negatives
+from ppac.scoring.sampling import sample_negatives
 
 BASES = registry.names("models")
 METHODS = registry.names("methods")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ppac.core.interactions import Interactions
 from ppac.core.seeds import rng
-from ppac.training.sampling import sample_negatives, trainable_pairs
+from ppac.scoring.sampling import sample_negatives, trainable_pairs
 
 
 @settings(max_examples=60, deadline=None)

@@ -21,7 +21,3 @@ class Net(Method):
         rep, ego = self.rows(batch)
         positive, negative = self.model.pair(rep.users, rep.items)
         return bpr(positive, negative) + self.regulariser(ego)
-
-    def parts(self, users: Tensor, items: slice) -> Tensor:
-        left, right = self.rep()
-        return self.model.block(left[users], right[items])

@@ -17,7 +17,7 @@ class Config(Section):
 
 class Net(Model):
     def __init__(self, train: Interactions, config: Config) -> None:
-        super().__init__(train, config.dim)
+        super().__init__(train, config)
 
     def pair(self, users: Tensor, items: Tensor) -> Tensor:
         return dot(users, items)

@@ -21,7 +21,7 @@ class Net(Model):
     """z = mean of E, AE, A²E, ..., with A the symmetrically normalised user-item graph."""
 
     def __init__(self, train: Interactions, config: Config) -> None:
-        super().__init__(train, config.dim)
+        super().__init__(train, config)
         self.layers = config.layers
         self.graph = Graph(train)
 

@@ -28,7 +28,7 @@ class Net(Model):
     """
 
     def __init__(self, train: Interactions, config: Config) -> None:
-        super().__init__(train, config.dim)
+        super().__init__(train, config)
         first = nn.Linear(2 * config.dim, config.hidden[0])  # one layer, for its initial scale
         self.user_half = nn.Linear(config.dim, config.hidden[0])
         self.item_half = nn.Linear(config.dim, config.hidden[0], bias=False)

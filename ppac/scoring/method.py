@@ -1,4 +1,14 @@
-"""What a debiasing method is to training and inference: a module around a base model."""
+"""What a debiasing method is to training and inference: a module around a base model.
+
+A method is a file ``ppac/methods/<name>.py`` with its settings, ``Config``, and a ``Net``. It says
+
+- what is minimised: ``loss``, from the rows a batch needs (``rows``), with ``bpr`` and
+  ``regulariser`` at hand; further parameters are those of any torch module;
+- which negatives are drawn: ``negatives``, uniform unless it says otherwise, and ``start_epoch``
+  for what changes while training;
+- how it ranks: ``parts``, the base model's scores unless it says otherwise, and ``combine`` at
+  the inference-only weights it names in ``neutral`` (see ``ppac/scoring/scorer.py``).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
@@ -15,6 +26,7 @@ from ppac.core.interactions import Interactions
 from ppac.core.popularity import Popularity
 from ppac.scoring.gather import square_sum, take
 from ppac.scoring.model import Model
+from ppac.scoring.sampling import sample_negatives
 from ppac.scoring.scorer import Scorer
 
 
@@ -72,9 +84,23 @@ class Method(nn.Module, Scorer):
     def loss(self, batch: Batch) -> Tensor:
         """The scalar to minimise."""
 
-    @abstractmethod
+    def start_epoch(self, epoch: int) -> None:
+        """Called before each epoch, counted from 1: for what changes while training."""
+
+    def negatives(
+        self,
+        train: Interactions,
+        users: np.ndarray,
+        positives: np.ndarray,
+        rng: np.random.Generator,
+    ) -> np.ndarray:
+        """An item for each pair that its user does not have in train."""
+        return sample_negatives(train, users, rng)
+
     def parts(self, users: Tensor, items: slice) -> Tensor:
-        """See ``ppac/scoring/scorer.py``."""
+        """The base model's scores."""
+        left, right = self.rep()
+        return self.model.block(left[users], right[items])
 
     def combine(
         self, parts: Tensor | None, pp: Tensor, gp: Tensor, weights: Mapping[str, float]
@@ -101,11 +127,15 @@ def rows_of(tables: tuple[Tensor, Tensor], batch: Batch) -> Rows:
     return Rows(take(users, batch.users), both.view(2, len(batch.users), -1))
 
 
-def bpr(positive: Tensor, negative: Tensor) -> Tensor:
-    """mean softplus(-(r_ui - r_uj)) of scores (B,).
+def bpr(positive: Tensor, negative: Tensor, weight: Tensor | None = None) -> Tensor:
+    """mean weight softplus(-(r_ui - r_uj)) of scores (B,); without weights, all are 1."""
+    check_pairs(positive, negative, *([] if weight is None else [weight]))
+    loss = softplus(negative - positive)
+    return loss.mean() if weight is None else (weight * loss).mean()
 
-    The shapes are checked because a (B, 1) against a (B,) silently becomes (B, B).
-    """
-    if positive.shape != negative.shape or positive.dim() != 1:
-        raise ValueError(f"scores of pairs must be (B,): {positive.shape}, {negative.shape}")
-    return softplus(negative - positive).mean()
+
+def check_pairs(*scores: Tensor) -> None:
+    """Scores of pairs are (B,): a (B, 1) among them would silently make everything (B, B)."""
+    shapes = [tuple(score.shape) for score in scores]
+    if len(set(shapes)) > 1 or scores[0].dim() != 1:
+        raise ValueError(f"scores of pairs must be (B,), all alike: {shapes}")

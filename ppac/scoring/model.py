@@ -10,6 +10,7 @@ terms in its loss pays for a graph propagation once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -22,11 +23,17 @@ EMBEDDING_STD = 0.1
 class Model(nn.Module, ABC):
     """A base model over ``train``'s users and items."""
 
-    def __init__(self, train: Interactions, dim: int) -> None:
+    def __init__(self, train: Interactions, config: Any) -> None:
         super().__init__()
-        self.dim = dim
-        self.user_table = nn.Parameter(torch.randn(train.n_users, dim) * EMBEDDING_STD)
-        self.item_table = nn.Parameter(torch.randn(train.n_items, dim) * EMBEDDING_STD)
+        self.made_of = (train, config)
+        self.dim: int = config.dim
+        self.user_table = nn.Parameter(torch.randn(train.n_users, self.dim) * EMBEDDING_STD)
+        self.item_table = nn.Parameter(torch.randn(train.n_items, self.dim) * EMBEDDING_STD)
+
+    def another(self, dim: int) -> Model:
+        """One of the same kind with weights of its own, in so many dimensions."""
+        train, config = self.made_of
+        return type(self)(train, config.model_copy(update={"dim": dim}))
 
     def ego(self) -> tuple[Tensor, Tensor]:
         """The embeddings themselves: users (U, d), items (I, d)."""

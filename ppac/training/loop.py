@@ -18,9 +18,9 @@ from ppac.core.interactions import Interactions
 from ppac.progress import bar
 from ppac.scoring.method import Batch, Method
 from ppac.scoring.ranking import Ranking
+from ppac.scoring.sampling import trainable_pairs
 from ppac.scoring.validation import score_grid
 from ppac.training.checkpoints import Checkpoint
-from ppac.training.sampling import sample_negatives, trainable_pairs
 
 Row = dict[str, float]
 
@@ -74,6 +74,7 @@ def fit(
     with bar(total=config.epochs, initial=state.epoch, desc="training", unit="epoch") as progress:
         while state.epoch < config.epochs and state.stale < config.patience:
             state.epoch += 1
+            method.start_epoch(state.epoch)
             loss = run_epoch(method, optimiser, train, config, stream("epoch", state.epoch))
             if not math.isfinite(loss):
                 raise Problem(
@@ -109,7 +110,7 @@ def run_epoch(
     if not len(pairs):
         raise Problem("every user has every item in train: there is nothing to learn.")
     users, positives = train.users[pairs], train.items[pairs]
-    negatives = sample_negatives(train, users, rng)
+    negatives = method.negatives(train, users, positives, rng)
     columns = [
         torch.from_numpy(column.astype(np.int64)).to(device)
         for column in (users, positives, negatives, pairs)
