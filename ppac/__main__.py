@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ppac.core.errors import Problem
 from ppac.core.layout import Cell
+from ppac.pipelines import write_all
 from ppac.tracking import track
 from ppac.tracking.mirror import mirror
 
@@ -68,14 +69,26 @@ def ui() -> None:
     subprocess.run(command, env={**os.environ, **quiet}, check=False)
 
 
-VERBS = {"show": show, "readme": readme, "track": show_in_mlflow, "ui": ui}
+def pipelines() -> None:
+    """Write the dvc.yaml of every folder of pipelines/ from the root's."""
+    for path in write_all(Path.cwd()):
+        print(path.relative_to(Path.cwd()))
+
+
+VERBS = {
+    "show": show,
+    "readme": readme,
+    "track": show_in_mlflow,
+    "ui": ui,
+    "pipelines": pipelines,
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m ppac",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="\n".join(f"  {name:8}{verb.__doc__}" for name, verb in VERBS.items()),
+        epilog="\n".join(f"  {name:11}{verb.__doc__}" for name, verb in VERBS.items()),
     )
     parser.add_argument("verb", choices=VERBS)
     args = parser.parse_args()

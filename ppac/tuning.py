@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -12,6 +11,7 @@ from pydantic import ConfigDict
 from ppac.core.config import FILE, Section
 from ppac.core.errors import Problem
 from ppac.core.interactions import Interactions
+from ppac.scoring.grid import grid_of
 from ppac.scoring.ranking import Ranking
 from ppac.scoring.scorer import Scorer
 from ppac.scoring.validation import CUTOFF, METRICS, score_grid
@@ -27,16 +27,7 @@ class TuneConfig(Section):
 
     def grid(self, neutral: Mapping[str, float]) -> list[dict[str, float]]:
         """All combinations of the scorer's weights, its neutral point among them."""
-        axes: list[Sequence[float]] = []
-        for name, value in neutral.items():
-            values = (self.__pydantic_extra__ or {}).get(name)
-            if not values:
-                raise Problem(f"{FILE}: 'tune.{name}' is missing: a list of values to try.")
-            if value not in values:
-                raise Problem(f"{FILE}: 'tune.{name}' must contain {value:g}, its neutral value.")
-            axes.append(values)
-        points = itertools.product(*axes)
-        return [dict(zip(neutral, map(float, point), strict=True)) for point in points]
+        return grid_of(neutral, self.__pydantic_extra__ or {}, "tune")
 
 
 def tune(

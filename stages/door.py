@@ -13,8 +13,8 @@ from ppac.core import registry
 from ppac.core.config import FILE, read_params
 from ppac.core.errors import Problem, nearest
 
-SHARED = {"seed", "k", "gamma", "beta", "compute"}
-AXES = {"datasets", "bases", "methods", "rankers", "protocol"}
+SHARED = {"seed", "k", "gamma", "beta", "compute", "search"}
+AXES = {"datasets", "bases", "methods", "variants", "rankers", "protocol"}
 
 
 def arguments(description: str | None, *names: str) -> argparse.Namespace:

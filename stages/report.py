@@ -17,7 +17,7 @@ from ppac.tracking.mirror import mirror
 from stages import door
 
 PLACE = Path("report")
-AXES = ("datasets", "bases", "methods", "rankers")
+AXES = ("datasets", "bases", "methods", "variants", "rankers")
 
 
 def main() -> None:

@@ -14,10 +14,15 @@ PIPELINES = [ROOT / "dvc.yaml", *sorted(ROOT.glob("pipelines/*/dvc.yaml"))]
 # These cannot change what a stage writes: how threads wait, bars, closing lines, and the mirror
 # in MLflow.
 BYSTANDERS = ("ppac/__init__.py", "ppac/progress.py", "ppac/tracking/")
-# Folders that only what is found by name imports, or that are looked through by name.
-FOUND_BY_NAME_WHOLE = ("ppac/formats", "ppac/metrics", "ppac/ingredients")
+# What only things found by name import, or what is looked through by name.
+FOUND_BY_NAME_WHOLE = (
+    "ppac/formats",
+    "ppac/metrics",
+    "ppac/ingredients",
+    "ppac/methods/ppac.py",
+)
 # Found by name at run time (ppac/core/registry.py): the axis that names the file.
-FOUND_BY_NAME = {"models": "base", "methods": "method", "rankers": "ranker"}
+FOUND_BY_NAME = {"models": "base", "methods": "method", "variants": "variant", "rankers": "ranker"}
 
 
 def stages_of(pipeline: Path) -> dict[str, dict[str, Any]]:

@@ -24,6 +24,7 @@ from contract import (
 )
 
 from ppac.__main__ import readme
+from ppac.pipelines import AXES, derived
 from stages import door
 
 EVERY_STAGE = [
@@ -34,7 +35,7 @@ EVERY_STAGE = [
 
 
 def kind(name: str) -> str:
-    return name.removesuffix("-rankers")
+    return name.removesuffix("-rankers").removesuffix("-variants")
 
 
 def is_covered(file: str, declared: set[str]) -> bool:
@@ -149,18 +150,20 @@ def test_no_test_set_upstream_of_evaluate(pipeline):
 def test_other_pipelines_repeat_the_roots_stages(pipeline):
     """Same commands, same code, same paths; only where params come from differs."""
     root = stages_of(ROOT / "dvc.yaml")
+    assert stages_of(pipeline).keys() == root.keys()
     for name, stage in stages_of(pipeline).items():
         twin = root[name]
         assert stage["cmd"] == twin["cmd"]
         assert [dep.removeprefix("../../") for dep in stage["deps"]] == twin["deps"]
         assert declared_params(stage) == declared_params(twin)
         assert (stage.get("outs"), stage.get("metrics")) == (twin.get("outs"), twin.get("metrics"))
+    own = set(yaml.safe_load((pipeline.parent / "params.yaml").read_text()))
+    assert pipeline.read_text() == derived((ROOT / "dvc.yaml").read_text(), own)
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES[1:], ids=lambda path: path.parent.name)
 def test_a_pipelines_own_params_are_declared(pipeline):
     """A key that a folder's params.yaml overrides must re-run the stages that read it."""
-    axes = {"datasets", "bases", "methods", "rankers", "protocol"}
     own = set(yaml.safe_load((pipeline.parent / "params.yaml").read_text()))
     for name, stage in stages_of(pipeline).items():
         read = {param.split(".")[0] for param in declared_params(stage)}
@@ -169,7 +172,7 @@ def test_a_pipelines_own_params_are_declared(pipeline):
             for entry in stage["params"]
             for param in (entry.get("params.yaml", []) if isinstance(entry, dict) else [])
         }
-        assert (own & read) - axes <= local, name
+        assert (own & read) - set(AXES) <= local, name
 
 
 def test_modules_and_functions_stay_small():

@@ -26,6 +26,7 @@ AXES = {
     "datasets": ["alpha", "beta-2"],
     "bases": ["bprmf", "lightgcn"],
     "methods": ["base", "ppac"],
+    "variants": ["ppac-without-ci"],
     "rankers": ["mostpop", "ppgp"],
 }
 USERS, ITEMS, TOP = 40, 60, 5
@@ -156,14 +157,17 @@ def test_stage_writes_everything_and_says_the_finding(project: Path) -> None:
         "validation.csv",
     ]
     table = pl.read_csv("report/results.csv")
-    assert len(table) == 2 * (2 * 2 + 2)
+    assert len(table) == 2 * (2 * 3 + 2)
     assert table.columns[:4] == ["dataset", "base", "method", "recall_at_50"]
     summary = json.loads(Path("report/summary.json").read_text())
     row = table.filter(dataset="beta-2", base="lightgcn", method="ppac").row(0, named=True)
     assert summary["beta-2"]["lightgcn"]["ppac"]["ndcg_at_50"] == row["ndcg_at_50"]
     tested = pl.read_csv("report/significance.csv")
-    assert len(tested) == 2 * 2 * 3  # datasets, bases, metrics; rankers have no base
-    assert set(tested.filter(metric="ndcg_at_50")["verdict"]) == {"better"}
+    # Datasets, bases, ppac and a variant, metrics, two opponents each; rankers have no base.
+    assert len(tested) == 2 * 2 * 2 * 3 * 2
+    ours = tested.filter(method="ppac", metric="ndcg_at_50")
+    assert set(ours["verdict"]) == {"better"}
+    assert set(ours.filter(against="best")["opponent"]) <= {"base", "mostpop"}
     assert set(tested.filter(metric="random_ndcg_at_50")["users"]) == {USERS // 2}
 
 
@@ -219,9 +223,9 @@ def test_mistyped_metric_is_named(project: Path) -> None:
 @pytest.mark.parametrize(
     "axes",
     [
-        {"methods": ["ppac"]},
-        {"methods": ["base"]},
-        {"bases": [], "methods": []},
+        {"methods": ["ppac"], "variants": []},
+        {"methods": ["base"], "variants": []},
+        {"bases": [], "methods": [], "variants": []},
         {"rankers": []},
     ],
 )
@@ -235,7 +239,7 @@ def test_any_axes_give_a_report(project: Path, axes: dict[str, list[str]]) -> No
 
 def test_no_cells() -> None:
     with pytest.raises(Problem, match="nothing to report on"):
-        results.cells([], ["bprmf"], ["base"], [])
+        results.cells([], ["bprmf"], ["base"], [], [])
 
 
 def test_results_table_from_metric_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

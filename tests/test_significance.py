@@ -25,6 +25,7 @@ CONFIG = ReportConfig.check(
         "metrics": ["ndcg_at_50"],
         "summary": ["ndcg_at_50"],
         "compare": ["ndcg_at_50"],
+        "against": ["base"],
         "finding": {"method": "ppac", "metric": "ndcg_at_50"},
         "level": 0.05,
         "resamples": 500,
@@ -53,7 +54,7 @@ def test_one_comparison_equals_scipy() -> None:
     cells = write({Cell("toy", "ncf", "base"): users(BASE), CELL: users(BETTER).reverse()})
     row = significance(cells, CONFIG, seed=1).row(0, named=True)
     assert row["users"] == 8
-    assert row["mean_base"] == pytest.approx(1.45 / 8)
+    assert row["mean_opponent"] == pytest.approx(1.45 / 8)
     assert row["mean_method"] == pytest.approx(1.94 / 8)
     assert row["difference"] == pytest.approx(0.49 / 8)
     assert row["relative"] == pytest.approx(0.49 / 1.45)
@@ -171,9 +172,30 @@ def test_adding_a_method_moves_no_interval() -> None:
 
 def test_both_tests_must_agree() -> None:
     row = {"dataset": "d", "base": "b", "method": "m", "metric": "ndcg_at_50", "difference": 0.1}
+    row |= {"against": "base", "opponent": "base"}
     assert judged([row | {"p_t": 0.01, "p_wilcoxon": 0.2}], CONFIG)["verdict"][0] == "no difference"
     assert judged([row | {"p_t": 0.01, "p_wilcoxon": 0.02}], CONFIG)["verdict"][0] == "better"
     lower = row | {"metric": "arp_at_50", "p_t": 0.01, "p_wilcoxon": 0.02}
     assert judged([lower], CONFIG)["verdict"][0] == "worse"
     neither = row | {"metric": "ppru_at_50", "p_t": 0.01, "p_wilcoxon": 0.02}
     assert judged([neither], CONFIG)["verdict"][0] == "higher"
+
+
+def test_the_best_other_method_is_the_hardest_opponent_outside_the_family() -> None:
+    lifted = [value + 0.02 for value in BETTER]
+    cells = write(
+        {
+            Cell("toy", "ncf", "base"): users(BASE),
+            CELL: users(BETTER),
+            Cell("toy", "ncf", "ppac-without-ci"): users(lifted),
+            Cell("toy", "rankers", "mostppop"): users([value + 0.01 for value in BASE]),
+            Cell("toy", "bprmf", "ips"): users(lifted),
+        }
+    )
+    config = CONFIG.model_copy(update={"against": ["base", "best"]})
+    tested = significance(cells, config, seed=1)
+    rows = {(row["method"], row["against"]): row for row in tested.to_dicts()}
+    assert rows["ppac", "base"]["opponent"] == "base"
+    assert rows["ppac", "best"]["opponent"] == "mostppop"
+    assert rows["ppac", "best"]["mean_opponent"] == pytest.approx(1.45 / 8 + 0.01)
+    assert rows["ips", "best"]["opponent"] == "mostppop"  # nothing else on its base model

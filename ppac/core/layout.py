@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from ppac.core import registry
+
 RANKERS = "rankers"  # stands in the place of the base for methods that learn nothing
+LEARNER = "ppac"  # the method whose trained model variants rank with
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,19 @@ class Cell:
         return f"{self.dataset}/{self.base}/{self.method}"
 
     @property
+    def learner(self) -> Cell | None:
+        """The cell whose trained model this one ranks with: a ranker has none, a variant ppac's.
+
+        >>> Cell("ml-1m", "ncf", "ppac-without-ci").learner
+        Cell(dataset='ml-1m', base='ncf', method='ppac')
+        """
+        if self.base == RANKERS:
+            return None
+        if self.method in registry.names("variants"):
+            return Cell(self.dataset, self.base, LEARNER)
+        return self
+
+    @property
     def run(self) -> Path:
         return Path("runs") / self.dataset / self.base / self.method
 
@@ -53,6 +69,10 @@ class Cell:
     @property
     def curve(self) -> Path:
         return self.run / "train" / "curve.csv"
+
+    @property
+    def search(self) -> Path:
+        return self.run / "train" / "search.csv"
 
     @property
     def tuned(self) -> Path:

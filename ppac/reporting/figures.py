@@ -18,7 +18,7 @@ import polars as pl
 from ppac.core.config import FILE
 from ppac.core.errors import Problem
 from ppac.core.files import read_table
-from ppac.core.layout import RANKERS, Cell, Dataset
+from ppac.core.layout import Cell, Dataset
 from ppac.reporting.results import BASE, KEY, VALIDATED, key, label
 from ppac.scoring.lists import head_of
 
@@ -50,7 +50,7 @@ def curves(cells: Iterable[Cell]) -> pl.DataFrame:
     """Loss and validation NDCG of every trained cell, at the epochs that were validated."""
     found = [pl.DataFrame(schema=CURVE)]
     for cell in cells:
-        if cell.base != RANKERS:
+        if cell.learner == cell:
             rows = read_columns(cell.curve).with_columns(cell=pl.lit(str(cell)))
             found.append(rows.select(CURVE.names()).cast(CURVE).drop_nulls())
     return pl.concat(found)

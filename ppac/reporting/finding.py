@@ -10,7 +10,7 @@ import polars as pl
 from ppac.core.config import FILE
 from ppac.core.errors import Problem
 from ppac.reporting.results import RANDOM, ReportConfig, best, direction, label
-from ppac.reporting.significance import SAME
+from ppac.reporting.significance import BEST, SAME
 
 DETAILS = 6  # comparisons a sentence can list; more are counted
 
@@ -30,7 +30,9 @@ def findings(
             f"{FILE}: 'report.finding.metric' is '{metric}': it must be one of "
             "'report.compare' and of 'report.metrics'."
         )
-    told = [comparison(tested, method, name, protocol) for name in (metric, RANDOM + metric)]
+    first = tested.filter(against=config.against[0])
+    told = [comparison(first, method, name, protocol) for name in (metric, RANDOM + metric)]
+    told.append(hardest(tested.filter(against=BEST), method, metric, protocol))
     return [text for text in (*told, leaders(results, metric, protocol)) if text]
 
 
@@ -50,6 +52,20 @@ def comparison(tested: pl.DataFrame, method: str, metric: str, protocol: str) ->
         texts.append(f"on {dataset}, {method} {clauses(own, name)}")
     text = "; ".join(texts)
     return f"{text[0].upper()}{text[1:]}."
+
+
+def hardest(tested: pl.DataFrame, method: str, metric: str, protocol: str) -> str | None:
+    """How the method stands against the best other one on each base, in a sentence."""
+    rows = tested.filter(method=method, metric=metric).to_dicts()
+    if not rows:
+        return None
+    words = {"better": "significantly", "worse": "significantly"}
+    texts = [
+        f"{change(row)} against {row['opponent']} on {row['dataset']}, {row['base']} "
+        f"({words.get(row['verdict'], 'not significant')})"
+        for row in rows
+    ]
+    return f"{method} and the best other method in {on_test(metric, protocol)}: {joined(texts)}."
 
 
 def leaders(results: pl.DataFrame, metric: str, protocol: str) -> str:

@@ -78,21 +78,23 @@ def results_section(results: pl.DataFrame) -> Iterable[str]:
 def significance_section(tested: pl.DataFrame, config: ReportConfig) -> Iterable[str]:
     yield "<h2>Is it more than luck?</h2>"
     if tested.is_empty():
-        yield "<p>Nothing was compared: that takes the method <code>base</code> and another.</p>"
+        yield "<p>Nothing was compared: that takes a method and an opponent.</p>"
         return
     sure = f"{1 - config.level:.0%}"
     yield (
-        "<p class='dim'>Each method against its base model, user by user: paired t-test and "
-        "Wilcoxon's signed-rank test, two-sided, corrected by Holm's method over all comparisons "
-        f"on the same metric. A verdict takes both below {config.level:g}. The interval, not "
-        f"corrected, is a {sure} bootstrap of the mean difference, {config.resamples:,} resamples "
-        "of users. All of it is about one training of each model, not about another seed.</p>"
+        "<p class='dim'>Each method against its base model, and against the best other method or "
+        "ranker, user by user: paired t-test and Wilcoxon's signed-rank test, two-sided, corrected "
+        "by Holm's method over all comparisons of the same kind on the same metric. A verdict "
+        f"takes both below {config.level:g}. The interval, not corrected, is a {sure} bootstrap of "
+        f"the mean difference, {config.resamples:,} resamples of users. "
+        "All of it is about one training of each model, not about another seed.</p>"
     )
     rows = tested.to_dicts()
     columns = {name: [escape(row[name]) for row in rows] for name in KEY}
     columns["metric"] = [escape(label(row["metric"])) for row in rows]
     columns["users"] = [f"{row['users']:,}" for row in rows]
-    columns["base mean"] = [f"{row['mean_base']:.4f}" for row in rows]
+    columns["against"] = [escape(row["opponent"]) for row in rows]
+    columns["its mean"] = [f"{row['mean_opponent']:.4f}" for row in rows]
     columns["method mean"] = [f"{row['mean_method']:.4f}" for row in rows]
     columns["change"] = [change(row) for row in rows]
     columns[f"{sure} interval"] = [f"{row['low']:+.4f} to {row['high']:+.4f}" for row in rows]

@@ -34,20 +34,25 @@ class ReportConfig(Section):
     metrics: list[str]
     summary: list[str]
     compare: list[str]
+    against: list[str] = Field(min_length=1)
     finding: FindingConfig
     level: float = Field(gt=0, lt=1)
     resamples: int = Field(ge=100)
 
 
 def cells(
-    datasets: Iterable[str], bases: Iterable[str], methods: Iterable[str], rankers: Iterable[str]
+    datasets: Iterable[str],
+    bases: Iterable[str],
+    methods: Iterable[str],
+    variants: Iterable[str],
+    rankers: Iterable[str],
 ) -> list[Cell]:
     """Every configured cell, rankers last within their dataset.
 
-    >>> [str(cell) for cell in cells(["ml-1m"], ["ncf"], ["base", "ppac"], ["mostpop"])]
+    >>> [str(cell) for cell in cells(["ml-1m"], ["ncf"], ["base", "ppac"], [], ["mostpop"])]
     ['ml-1m/ncf/base', 'ml-1m/ncf/ppac', 'ml-1m/rankers/mostpop']
     """
-    bases, methods, rankers = list(bases), list(methods), list(rankers)
+    methods, rankers = [*methods, *variants], list(rankers)
     pairs = [(base, method) for base in bases for method in methods]
     pairs += [(RANKERS, ranker) for ranker in rankers]
     found = [Cell(dataset, base, method) for dataset in datasets for base, method in pairs]
@@ -61,7 +66,7 @@ def require(wanted: Sequence[Cell]) -> None:
     paths = []
     for cell in wanted:
         paths += [cell.metrics, cell.tuned, cell.surface, cell.per_user, cell.top]
-        paths += [cell.curve] if cell.base != RANKERS else []
+        paths += [cell.curve] if cell.learner == cell else []
     for place in map(Dataset, dict.fromkeys(cell.dataset for cell in wanted)):
         paths += [place.popularity / "gp.parquet"]
         paths += [place.split / name for name in ("items.parquet", "manifest.json")]

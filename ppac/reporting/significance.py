@@ -1,12 +1,14 @@
-"""Is a method better than its base model, or was it luck? Paired tests over users.
+"""Is a method better than another, or was it luck? Paired tests over users.
 
-Every method is compared with `base` on the same dataset and base model, user by user.
+Every method is compared, user by user, with what `report.against` names: with `base` on the same
+base model, and with the best other method there or ranker. Which one that is, the test itself
+says: it is the hardest opponent, and not of the same family (`ips` and `ips-c` are one).
 
 - Two tests, because each has a weakness: the paired t-test (the paper's) is about the mean
   that the tables show but trusts its normality; Wilcoxon's signed-rank test does not, but
   looks at ranks of the users whose value changed, not at the mean.
 - Each test's p-values are corrected by Holm's method over all comparisons of the report on
-  the same metric: that is the family a reader scans for a star.
+  the same metric with the same kind of opponent: that is what a reader scans for a star.
 - The verdict needs both corrected p-values under the level. Which way it goes is the sign
   of the mean difference.
 - The interval of the mean difference is a bootstrap over users (percentiles), uncorrected.
@@ -16,8 +18,9 @@ Users are what is resampled. Another training seed is another model, and is not 
 
 from __future__ import annotations
 
+import itertools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,40 +34,59 @@ from ppac.core.seeds import rng
 from ppac.reporting.results import BASE, ReportConfig, check_names, direction
 
 SCHEMA = {
-    **dict.fromkeys(("dataset", "base", "method", "metric"), pl.String),
+    **dict.fromkeys(("dataset", "base", "method", "metric", "against", "opponent"), pl.String),
     "users": pl.Int64,
-    **dict.fromkeys(("mean_base", "mean_method", "difference", "relative"), pl.Float64),
+    **dict.fromkeys(("mean_opponent", "mean_method", "difference", "relative"), pl.Float64),
     **dict.fromkeys(("low", "high", "p_t", "p_wilcoxon"), pl.Float64),
     **dict.fromkeys(("p_t_holm", "p_wilcoxon_holm"), pl.Float64),
     "verdict": pl.String,
 }
 SAME = "no difference"
+BEST = "best"  # as an opponent: the best other method or ranker
 DRAWS = 4_000_000  # bootstrap draws held in memory at a time
 
 
 def significance(cells: Sequence[Cell], config: ReportConfig, seed: int) -> pl.DataFrame:
     """All comparisons of the report. Metrics that a dataset has no test for are left out."""
+    tables = {cell: read_table(cell.per_user) for cell in cells}
+    known = {name for table in tables.values() for name in table.columns} - {"user"}
+    check_names(config.compare, known, "report.compare")
     rows: list[dict[str, Any]] = []
-    known: set[str] = set()
-    for cell in cells:
-        reference = Cell(cell.dataset, cell.base, BASE)
-        if cell.base == RANKERS or cell.method == BASE or reference not in cells:
+    methods = [cell for cell in cells if cell.base != RANKERS and cell.method != BASE]
+    for against, cell, metric in itertools.product(config.against, methods, config.compare):
+        opponent = opponent_of(cell, against, metric, tables)
+        if opponent is None:
             continue
-        base, method = read_table(reference.per_user), read_table(cell.per_user)
-        known |= set(method.columns) - {"user"}
-        for metric in config.compare:
-            values = paired(base, method, metric, cell)
-            if len(values):
-                stream = rng(seed, "report", str(cell), metric)
-                names = {"dataset": cell.dataset, "base": cell.base, "method": cell.method}
-                rows.append(names | {"metric": metric} | measure(values, config, stream))
-    if known:
-        check_names(config.compare, known, "report.compare")
+        values = paired(tables[opponent], tables[cell], metric, cell)
+        if len(values):
+            stream = rng(seed, "report", str(cell), metric, str(opponent))
+            names = {"dataset": cell.dataset, "base": cell.base, "method": cell.method}
+            names |= {"metric": metric, "against": against, "opponent": opponent.method}
+            rows.append(names | measure(values, config, stream))
     return judged(rows, config)
 
 
-def paired(base: pl.DataFrame, method: pl.DataFrame, metric: str, cell: Cell) -> np.ndarray:
-    """(n, 2): each user's value under base and under the method.
+def opponent_of(
+    cell: Cell, against: str, metric: str, tables: Mapping[Cell, pl.DataFrame]
+) -> Cell | None:
+    """Whom a cell is compared with, if there is such a one in the report."""
+    if against != BEST:
+        named = Cell(cell.dataset, cell.base, against)
+        return named if named in tables and named != cell else None
+    family = cell.method.split("-")[0]
+    means = {
+        other: table[metric].mean()
+        for other, table in tables.items()
+        if other.dataset == cell.dataset and other.base in (cell.base, RANKERS)
+        if other.method.split("-")[0] != family and metric in table.columns
+    }
+    there = {other: float(mean) for other, mean in means.items() if mean is not None}  # type: ignore[arg-type]
+    sign = direction(metric) or 1
+    return max(there, key=lambda other: sign * there[other], default=None)
+
+
+def paired(opponent: pl.DataFrame, method: pl.DataFrame, metric: str, cell: Cell) -> np.ndarray:
+    """(n, 2): each user's value under the opponent and under the method.
 
     Both sides must have the same users, and a user without such test items lacks them on
     both: anything else means that the two were evaluated on different data.
@@ -74,14 +96,14 @@ def paired(base: pl.DataFrame, method: pl.DataFrame, metric: str, cell: Cell) ->
     >>> paired(base, method, "ndcg_at_50", Cell("ml-1m", "ncf", "ppac"))
     array([[0.5 , 0.75]])
     """
-    sides = [table for table in (base, method) if metric in table.columns]
+    sides = [table for table in (opponent, method) if metric in table.columns]
     if not sides:
         return np.empty((0, 2))
     have = [table.select("user", metric).drop_nulls() for table in sides]
-    same = set(base["user"]) == set(method["user"])
+    same = set(opponent["user"]) == set(method["user"])
     if len(have) < 2 or not same or set(have[0]["user"]) != set(have[1]["user"]):
         raise Problem(
-            f"{cell.per_user}: its users with {metric} are not those of method '{BASE}': "
+            f"{cell.per_user}: its users with {metric} are not those of its opponent: "
             "the two were evaluated on different tests. Run `dvc repro`."
         )
     both = have[0].join(have[1], on="user", suffix="_method").sort("user")
@@ -92,15 +114,15 @@ def measure(
     values: np.ndarray, config: ReportConfig, stream: np.random.Generator
 ) -> dict[str, float | None]:
     """Means, their difference with its interval, and both tests, uncorrected."""
-    base, method = (float(mean) for mean in values.mean(axis=0))
+    opponent, method = (float(mean) for mean in values.mean(axis=0))
     difference = np.round(values[:, 1] - values[:, 0], 12)  # equal values differ by rounding
     low, high = interval(difference, config.level, config.resamples, stream)
     return {
         "users": len(values),
-        "mean_base": base,
+        "mean_opponent": opponent,
         "mean_method": method,
-        "difference": method - base,
-        "relative": (method - base) / base if base else None,
+        "difference": method - opponent,
+        "relative": (method - opponent) / opponent if opponent else None,
         "low": low,
         "high": high,
         "p_t": paired_t(difference),
@@ -163,8 +185,8 @@ def interval(
 
 def judged(rows: Sequence[dict[str, Any]], config: ReportConfig) -> pl.DataFrame:
     """The comparisons with corrected p-values and a verdict."""
-    for metric in dict.fromkeys(row["metric"] for row in rows):
-        family = [row for row in rows if row["metric"] == metric]
+    for scanned in dict.fromkeys((row["metric"], row["against"]) for row in rows):
+        family = [row for row in rows if (row["metric"], row["against"]) == scanned]
         for test in ("p_t", "p_wilcoxon"):
             for row, p in zip(family, holm([row[test] for row in family]), strict=True):
                 row[f"{test}_holm"] = p

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from ppac.core import registry
 from ppac.core.errors import Problem
 from ppac.core.files import config_digest, file_digest, new_file
-from ppac.core.layout import RANKERS, Cell, Dataset
+from ppac.core.layout import Cell, Dataset
 from ppac.scoring.method import Method, Shared
 from ppac.scoring.scorer import Scorer
 
@@ -115,8 +115,12 @@ def load(path: Path, cell: Cell, shared: Shared) -> Method:
 
 
 def load_scorer(cell: Cell, shared: Shared, device: torch.device) -> Scorer:
-    """The cell's trained method, or its ranker if it has no base."""
-    if cell.base == RANKERS:
+    """The cell's trained method, a variant around it, or its ranker if nothing is learned."""
+    if cell.learner is None:
         ranker: Scorer = registry.find("rankers", cell.method).Ranker()
         return ranker
-    return load(cell.model, cell, shared).to(device)
+    method = load(cell.learner.model, cell.learner, shared).to(device)
+    if cell.learner == cell:
+        return method
+    variant: Scorer = registry.find("variants", cell.method).Variant(method)
+    return variant

@@ -37,10 +37,10 @@ def record_of(cell: Cell) -> Record:
         **{name: metrics[name] for name in tuned},
     }
     training, curve = "", []
-    if cell.base != RANKERS:
-        facts, _ = read(cell.model, cell)
+    if learner := cell.learner:
+        facts, _ = read(learner.model, learner)
         training, params = facts.digest, params | facts.params
-        curve = pl.read_csv(cell.curve, infer_schema_length=None).to_dicts()
+        curve = pl.read_csv(learner.curve, infer_schema_length=None).to_dicts()
     return Record(
         cell=cell,
         training=training,
@@ -58,4 +58,5 @@ def stage_of(cell: Cell) -> str:
     pipeline, colon, _ = os.environ.get("DVC_STAGE", "").rpartition(":")
     if cell.base == RANKERS:
         return f"{pipeline}{colon}evaluate-rankers@{cell.dataset}-{cell.method}"
-    return f"{pipeline}{colon}evaluate@{cell.dataset}-{cell.base}-{cell.method}"
+    stage = "evaluate" if cell.learner == cell else "evaluate-variants"
+    return f"{pipeline}{colon}{stage}@{cell.dataset}-{cell.base}-{cell.method}"

@@ -19,11 +19,17 @@ FOLDER = Path(".checkpoints")
 
 
 class Checkpoint:
-    """One training's state on disk, rewritten at most every ``seconds``."""
+    """One training's state on disk, rewritten at most every ``seconds``.
 
-    def __init__(self, digest: str, seconds: float, folder: Path = FOLDER) -> None:
+    ``keep`` asks for the last state too, for a training that is to go on later.
+    """
+
+    def __init__(
+        self, digest: str, seconds: float, folder: Path = FOLDER, keep: bool = False
+    ) -> None:
         self.path = folder / f"{digest}.pt"
         self.seconds = seconds
+        self.keep = keep
         self.saved = time.monotonic()
 
     def load(self) -> dict[str, Any] | None:
@@ -32,9 +38,9 @@ class Checkpoint:
         state: dict[str, Any] = torch.load(self.path, weights_only=True, map_location="cpu")
         return state
 
-    def save(self, state: dict[str, Any]) -> None:
-        """Write the state if the last time is long enough ago."""
-        if time.monotonic() - self.saved < self.seconds:
+    def save(self, state: dict[str, Any], last: bool = False) -> None:
+        """Write the state if the last time is long enough ago, or if it is one to keep."""
+        if time.monotonic() - self.saved < self.seconds and not (last and self.keep):
             return
         with new_file(self.path) as temporary:
             torch.save(state, temporary)

@@ -90,6 +90,7 @@ def fit(
             progress.update()
             progress.set_postfix(loss=f"{loss:.4f}", ndcg=f"{state.best:.4f}")
             checkpoint.save(snapshot(method, optimiser, state))
+    checkpoint.save(snapshot(method, optimiser, state), last=True)
     return state
 
 

@@ -1,0 +1,26 @@
+"""What a variant is: another way to rank with a model that a method has trained already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from ppac.scoring.method import Method
+from ppac.scoring.scorer import Scorer
+
+
+class Variant(Scorer):
+    """The trained method's parts, ranked by as they are; a file of ppac/variants/ changes that."""
+
+    def __init__(self, trained: Method) -> None:
+        self.trained = trained
+
+    def parts(self, users: Tensor, items: slice) -> Tensor:
+        return self.trained.parts(users, items)
+
+    def combine(
+        self, parts: Tensor | None, pp: Tensor, gp: Tensor, weights: Mapping[str, float]
+    ) -> Tensor:
+        assert parts is not None
+        return parts
