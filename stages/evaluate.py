@@ -24,7 +24,8 @@ def main() -> None:
     compute = ComputeConfig.read(params, "compute")
     device = compute.use()
 
-    shared = Shared(read_part(place.split, "train"), read_popularity(place.popularity))
+    train = read_part(place.split, "train")
+    shared = Shared(train, read_popularity(place.popularity), place.neighbours)
     masked = read_masked(place.split)
     test, random_test = read_part(place.split, "test"), read_part(place.split, "random")
     ties = TieOrder.seeded(test.n_users, test.n_items, door.seed(params), cell.dataset)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ppac.core.files import new_folder, read_table, write_json
+from ppac.core.files import new_folder, read_table
 from ppac.core.interactions import read_part
 from ppac.core.layout import Dataset
 from ppac.core.popularity import PopularityConfig, check_k, popularity, write_popularity
@@ -22,7 +22,6 @@ def main() -> None:
     popular = popularity(train, read_table(place.neighbours), k, config.scale)
     with new_folder(place.popularity) as folder:
         write_popularity(folder, popular)
-        write_json(folder / "manifest.json", {"k": k, "scale": config.scale})
     say(
         f"popularity {args.dataset}: k {k}, {popular.counts.nnz:,} personal counts "
         f"({popular.counts.nnz / train.n_users:.0f} items a user), scale {config.scale}"

@@ -24,7 +24,7 @@ def main() -> None:
     device = compute.use()
 
     train, valid = read_part(place.split, "train"), read_part(place.split, "valid")
-    shared = Shared(train, read_popularity(place.popularity))
+    shared = Shared(train, read_popularity(place.popularity), place.neighbours)
     ties = TieOrder.seeded(train.n_users, train.n_items, door.seed(params), cell.dataset)
     ranking = Ranking(train, shared.popularity, ties, device, compute.memory_mb)
     tuned, surface = tune(load_scorer(cell, shared, device), ranking, valid, config)

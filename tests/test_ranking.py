@@ -168,7 +168,7 @@ torch.set_num_threads(1)
 U, I = 2000, 60000
 train = Interactions.of(np.arange(U), np.arange(U), U, I)
 gp, unit = np.zeros(I, np.float32), np.ones(U, np.float32)
-popular = Popularity(train.item_counts, gp, train.matrix(), unit)
+popular = Popularity(train.item_counts, gp, train.matrix(), unit, 1, "fraction")
 users, items = torch.randn(U, 8), torch.randn(I, 8)
 class Dot(Scorer):
     def parts(self, some, tile): return users[some] @ items[tile].T

@@ -62,7 +62,9 @@ def test_mostpop(project, shared_data, dataset, train, test, recall, ndcg):
     assert np.array_equal(read_masked(split).codes, seen.codes)
     nobody = sp.csr_matrix((seen.n_users, seen.n_items), dtype=np.int32)
     gp = (seen.item_counts / seen.n_users).astype(np.float32)
-    popular = Popularity(seen.item_counts, gp, nobody, np.ones(seen.n_users, np.float32))
+    popular = Popularity(
+        seen.item_counts, gp, nobody, np.ones(seen.n_users, np.float32), 30, "fraction"
+    )
     device = ComputeConfig(device="cpu", threads=2, memory_mb=512).use()
     by_id = np.arange(seen.n_items, dtype=np.int32)
     ties = TieOrder(by_id, np.zeros(seen.n_users, np.int32))

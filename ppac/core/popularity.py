@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from ppac.core.config import FILE, Section
 from ppac.core.errors import Problem
-from ppac.core.files import read_table, write_table
+from ppac.core.files import read_json, read_table, write_json, write_table
 from ppac.core.interactions import Interactions, places_in
 from ppac.core.tally import tally
 
@@ -32,8 +32,10 @@ class Popularity:
 
     item_counts: np.ndarray  # (I,) train interactions
     gp: np.ndarray  # (I,) float32
-    counts: sp.csr_matrix  # (U, I) int32, column indices sorted
+    counts: sp.csr_matrix  # (U, I) int32, or weighted float32; column indices sorted
     unit: np.ndarray  # (U,) float32, never zero
+    k: int  # neighbours counted
+    scale: str
 
     def block(self, users: np.ndarray) -> np.ndarray:
         """Dense p of a few users, (len(users), I) float32."""
@@ -44,13 +46,17 @@ class Popularity:
     def lookup(self, users: np.ndarray, items: np.ndarray) -> np.ndarray:
         """p of each pair, float32."""
         places = places_in(self.counts.indptr, self.counts.indices, users, items)
-        found = np.zeros(len(users), np.int32)
+        found = np.zeros(len(users), self.counts.dtype)
         found[places >= 0] = self.counts.data[places[places >= 0]]
         return (found / self.unit[users]).astype(np.float32)
 
 
-def popularity(train: Interactions, neighbours: pl.DataFrame, k: int, scale: str) -> Popularity:
+def popularity(
+    train: Interactions, neighbours: pl.DataFrame, k: int, scale: str, power: float = 0.0
+) -> Popularity:
     """Count each item among everyone, and among each user's ``k`` nearest.
+
+    A neighbour counts as much as the given power of their similarity; 0, the paper, is alike.
 
     Three users; 0's nearest are 1 and 2, so both of them having item 1 makes p_01 = 1:
 
@@ -65,9 +71,12 @@ def popularity(train: Interactions, neighbours: pl.DataFrame, k: int, scale: str
     near = neighbours.filter(pl.col("rank") <= k)
     users, others = near["user"].to_numpy(), near["neighbour"].to_numpy()
     starts = np.searchsorted(users, np.arange(train.n_users + 1))
-    counts = tally(train, starts, others)
+    weights = None
+    if power:
+        weights = (near["similarity"].to_numpy() ** power).astype(np.float32)
+    counts = tally(train, starts, others, weights)
     if scale == "fraction":
-        unit = np.bincount(users, minlength=train.n_users).astype(np.float64)
+        unit = np.bincount(users, weights, minlength=train.n_users).astype(np.float64)
         whole = float(train.n_users)
     else:
         unit = np.sqrt(counts.multiply(counts).sum(axis=1)).A1
@@ -77,6 +86,8 @@ def popularity(train: Interactions, neighbours: pl.DataFrame, k: int, scale: str
         gp=(train.item_counts / whole).astype(np.float32),
         counts=counts,
         unit=np.where(unit > 0, unit, 1).astype(np.float32),
+        k=k,
+        scale=scale,
     )
 
 
@@ -95,7 +106,7 @@ def check_k(k: object, k_max: int, n_users: int) -> int:
 
 
 def write_popularity(folder: Path, popular: Popularity) -> None:
-    """Three tables: items (count, gp), users (unit), and pp's non-zero counts."""
+    """Three tables: items (count, gp), users (unit), and pp's non-zero counts; what they mean."""
     counts = popular.counts
     users = np.repeat(np.arange(counts.shape[0], dtype=np.int32), np.diff(counts.indptr))
     items = pl.DataFrame({"count": popular.item_counts.astype(np.int32), "gp": popular.gp})
@@ -104,6 +115,7 @@ def write_popularity(folder: Path, popular: Popularity) -> None:
     write_table(folder / "users.parquet", units.cast({"user": pl.Int32}))
     pp = {"user": users, "item": counts.indices.astype(np.int32), "count": counts.data}
     write_table(folder / "pp.parquet", pl.DataFrame(pp).cast({"count": pl.Int16}))
+    write_json(folder / "manifest.json", {"k": popular.k, "scale": popular.scale})
 
 
 def read_popularity(folder: Path) -> Popularity:
@@ -117,4 +129,6 @@ def read_popularity(folder: Path) -> Popularity:
         (pp["count"].cast(pl.Int32).to_numpy(), pp["item"].to_numpy(), indptr), shape
     )
     gp = items["gp"].to_numpy(writable=True)  # torch wants memory it may write to
-    return Popularity(items["count"].to_numpy(), gp, counts, unit)
+    return Popularity(
+        items["count"].to_numpy(), gp, counts, unit, **read_json(folder / "manifest.json")
+    )

@@ -12,15 +12,22 @@ from ppac.core.parallel import cores, share_out
 SHARES = 32  # of the users, for threads to take
 
 
-def tally(train: Interactions, starts: np.ndarray, neighbours: np.ndarray) -> sp.csr_matrix:
+def tally(
+    train: Interactions,
+    starts: np.ndarray,
+    neighbours: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> sp.csr_matrix:
     """(U, I) counts: how many of ``neighbours[starts[u]:starts[u + 1]]`` have each item.
 
-    Once to learn the sizes and once to fill them in: the result is all the memory it takes.
+    With weights, the sum of those of the ones who have it. Once to learn the sizes and once to
+    fill them in: the result is all the memory it takes.
     """
     n_users, n_items = len(starts) - 1, train.n_items
     bounds = np.linspace(0, n_users, SHARES + 1).astype(np.int64)
     have = (train.indptr, train.items, starts, neighbours)
     sizes = np.zeros(n_users, np.int64)
+    weights = np.ones(len(neighbours), np.int32) if weights is None else weights
 
     def measure(share: int) -> None:
         met = np.zeros((n_items + 63) // 64, np.uint64)
@@ -28,11 +35,11 @@ def tally(train: Interactions, starts: np.ndarray, neighbours: np.ndarray) -> sp
 
     share_out(measure, SHARES, cores())
     indptr = np.concatenate([[0], np.cumsum(sizes)])
-    items, counts = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.int32)
+    items, counts = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], weights.dtype)
 
     def fill(share: int) -> None:
-        met, times = np.zeros((n_items + 63) // 64, np.uint64), np.zeros(n_items, np.int32)
-        count(*have, met, times, indptr, items, counts, bounds[share], bounds[share + 1])
+        met, times = np.zeros((n_items + 63) // 64, np.uint64), np.zeros(n_items, weights.dtype)
+        count(*have, weights, met, times, indptr, items, counts, bounds[share], bounds[share + 1])
 
     share_out(fill, SHARES, cores())
     return sp.csr_matrix((counts, items, indptr), (n_users, n_items))
@@ -78,6 +85,7 @@ def count(
     have: np.ndarray,
     starts: np.ndarray,
     neighbours: np.ndarray,
+    weights: np.ndarray,
     met: np.ndarray,
     times: np.ndarray,  # (I,), all 0
     ends: np.ndarray,
@@ -90,9 +98,10 @@ def count(
     for u in range(first, last):
         mine = neighbours[starts[u] : starts[u + 1]]
         mark(indptr, have, mine, met)
-        for v in mine:
+        for p in range(starts[u], starts[u + 1]):
+            v, weight = neighbours[p], weights[p]
             for q in range(indptr[v], indptr[v + 1]):
-                times[have[q]] += 1
+                times[have[q]] += weight
         n = ends[u]
         for w in range(len(met)):
             word = met[w]

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from ppac.scoring.scorer import Scorer
+from ppac.scoring import ranker
 
 
-class Ranker(Scorer):
+class Ranker(ranker.Ranker):
     def combine(
         self, parts: Tensor | None, pp: Tensor, gp: Tensor, weights: Mapping[str, float]
     ) -> Tensor:

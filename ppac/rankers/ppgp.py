@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from ppac.scoring.scorer import Scorer
+from ppac.scoring import ranker
 
 
-class Ranker(Scorer):
+class Ranker(ranker.Ranker):
     neutral: Mapping[str, float] = {"gamma": 1.0, "beta": 0.0}
     personal = frozenset({"gamma"})
 

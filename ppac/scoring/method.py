@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -53,10 +54,11 @@ class Rows:
 
 @dataclass(frozen=True)
 class Shared:
-    """What a method may look at while training: train and its popularity, nothing held out."""
+    """What a method may look at: train, its popularity and its neighbours, nothing held out."""
 
     train: Interactions
     popularity: Popularity
+    neighbours: Path | None = None  # a table, read by the few that want more than popularity
 
 
 class Method(nn.Module, Scorer):

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
+from ppac.core.popularity import Popularity
+
 
 class Scorer(ABC):
     neutral: Mapping[str, float] = {}
@@ -20,6 +22,9 @@ class Scorer(ABC):
 
     personal: frozenset[str] = frozenset()
     """Those of them that act through personal popularity alone: where it is 0, no effect."""
+
+    popularity: Popularity | None = None
+    """A personal popularity of its own, where it ranks by another than the dataset's."""
 
     def parts(self, users: Tensor, items: slice) -> Tensor | None:
         """What the model says of ``users`` (B,) and ``items``: (B, n), or (c, B, n) if it says

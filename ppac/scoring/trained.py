@@ -117,7 +117,7 @@ def load(path: Path, cell: Cell, shared: Shared) -> Method:
 def load_scorer(cell: Cell, shared: Shared, device: torch.device) -> Scorer:
     """The cell's trained method, a variant around it, or its ranker if nothing is learned."""
     if cell.learner is None:
-        ranker: Scorer = registry.find("rankers", cell.method).Ranker()
+        ranker: Scorer = registry.find("rankers", cell.method).Ranker(shared)
         return ranker
     method = load(cell.learner.model, cell.learner, shared).to(device)
     if cell.learner == cell:
