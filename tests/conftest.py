@@ -40,6 +40,15 @@ def board() -> Interactions:
 
 
 @pytest.fixture
+def train() -> Interactions:
+    """Few users and items, some of these far more popular than others."""
+    rng = np.random.default_rng(3)
+    weights = 1 / np.arange(1, 41)
+    items = rng.choice(40, size=900, p=weights / weights.sum())
+    return Interactions.of(rng.integers(60, size=900), items, 60, 40)
+
+
+@pytest.fixture
 def shared_data() -> Path:
     """Gowalla, Yelp2018 and the released MovieLens-1M split, where they are beside the project."""
     if not SHARED.is_dir():

@@ -18,16 +18,6 @@ def tops(net, train, k=20, **weights):
     return np.concatenate([top.items for top in found])
 
 
-@pytest.fixture
-def train():
-    rng = np.random.default_rng(3)
-    from ppac.core.interactions import Interactions
-
-    weights = 1 / np.arange(1, 41)
-    items = rng.choice(40, size=900, p=weights / weights.sum())
-    return Interactions.of(rng.integers(60, size=900), items, 60, 40)
-
-
 @pytest.mark.parametrize("base", BASES)
 def test_neutral_weights_leave_the_factual_score(train, base):
     net = build(train, base, "ppac")
