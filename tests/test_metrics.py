@@ -29,6 +29,8 @@ LISTS = Lists(
         gp=(COUNTS / 8).astype(np.float32),
         counts=sp.csr_matrix(np.array([[1, 3, 0, 2, 0, 0], [0, 0, 0, 0, 1, 2]])),
         unit=np.array([4.0, 2.0], dtype=np.float32),
+        k=4,
+        scale="fraction",
     ),
     head_items=1 / 6,
     tail_interactions=0.25,

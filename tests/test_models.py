@@ -137,7 +137,11 @@ def test_the_regulariser_by_hand(board):
 
 
 def test_lightgcn_without_layers_is_bprmf(board):
-    settings = {"lightgcn": {"dim": 64, "layers": 0}, "base": {}, "bprmf": {"dim": 64}}
+    settings = {
+        "lightgcn": {"dim": 64, "layers": 0},
+        "base": {"squash": False},
+        "bprmf": {"dim": 64},
+    }
     shared = Shared(board, popularity_of(board))
     nets = []
     for base in ("lightgcn", "bprmf"):

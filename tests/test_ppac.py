@@ -9,11 +9,13 @@ from conftest import popularity_of
 from test_models import BASES, batch_of, build, ranker_of
 
 from ppac.core.registry import find
+from ppac.scoring.method import Shared
 
 
 def tops(net, train, k=20, **weights):
     weights = {**net.neutral, **weights}
-    net.eval()
+    if isinstance(net, torch.nn.Module):
+        net.eval()
     found = ranker_of(train).top(net, np.arange(train.n_users), [weights], k)
     return np.concatenate([top.items for top in found])
 
@@ -60,7 +62,7 @@ def test_a_large_negative_beta_gives_the_rarest_first(train):
 
 
 def test_ppgp_is_ppac_without_a_model(train):
-    ranking = find("rankers", "ppgp").Ranker()
+    ranking = find("rankers", "ppgp").Ranker(Shared(train, popularity_of(train)))
     net = build(train, "bprmf", "ppac")
     pp, gp = torch.rand(3, 40), torch.rand(40)
     weights = {"gamma": 7.0, "beta": -3.0}
@@ -99,7 +101,7 @@ def test_the_loss_by_hand(train):
     batch = batch_of(train, size=5)
     popular = popularity_of(train)
     users, items = net.model.ego()
-    g_hat = torch.sigmoid(net.f_gp(items)).squeeze(-1)
+    g_hat = torch.sigmoid(net.f_gp(items))
     bpr_terms, p_terms = [], []
     for u, i, j in zip(batch.users, batch.positives, batch.negatives, strict=True):
         scores = []
@@ -135,7 +137,7 @@ def test_the_released_regression_averages_positives_and_negatives(train):
         + (g - g_hat).square()[batch.negatives].mean()
     )
     at = torch.stack([g_hat[batch.positives], g_hat[batch.negatives]])
-    got = net._regression(batch, torch.stack([p_pos, p_neg]), at)
+    got = net.personal_error(batch, torch.stack([p_pos, p_neg])) + net.global_error(batch, at)
     torch.testing.assert_close(got, expected)
 
 

@@ -8,7 +8,8 @@ factor out says so in ``factors``: it is 1 then, and not regressed.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add, mul
 from typing import Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ from pydantic import Field
 from torch import Tensor
 
 from ppac.core.config import Section
-from ppac.ingredients.heads import HEADS, ItemHead, JointHead, TowerHead
+from ppac.ingredients.heads import ItemHead, JointHead, TowerHead
 from ppac.scoring.method import Batch, Method, Shared, bpr
 from ppac.scoring.model import Model
 
@@ -40,7 +41,8 @@ class Factored(Method):
         self.config = config
         self.shared = shared
         if "personal" in self.factors:
-            self.f_pp = HEADS[config.head](model.dim, config.hidden)
+            head = JointHead if config.head == "mlp" else TowerHead
+            self.f_pp = head(model.dim, config.hidden)
         if "global" in self.factors:
             self.f_gp = ItemHead(model.dim, config.hidden)
 
@@ -62,18 +64,15 @@ class Factored(Method):
     def loss(self, batch: Batch) -> Tensor:
         rep, ego = self.rows(batch)
         inputs = rep if self.config.inputs == "rep" else ego
-        factor = regression = None
+        factors, errors = [], []
         if "personal" in self.factors:
-            factor = torch.sigmoid(self.f_pp.pair(inputs.users, inputs.items))
-            regression = self.personal_error(batch, factor)
+            factors.append(torch.sigmoid(self.f_pp.pair(inputs.users, inputs.items)))
+            errors.append(self.personal_error(batch, factors[-1]))
         if "global" in self.factors:
-            g_hat = torch.sigmoid(self.f_gp(inputs.items))
-            error = self.global_error(batch, g_hat)
-            factor = g_hat if factor is None else factor * g_hat
-            regression = error if regression is None else regression + error
-        assert factor is not None
-        ranked = self.rank(factor, self.model.pair(rep.users, rep.items))
-        return ranked + self.config.alpha * regression + self.regulariser(ego)
+            factors.append(torch.sigmoid(self.f_gp(inputs.items)))
+            errors.append(self.global_error(batch, factors[-1]))
+        ranked = self.rank(reduce(mul, factors), self.model.pair(rep.users, rep.items))
+        return ranked + self.config.alpha * reduce(add, errors) + self.regulariser(ego)
 
     def rank(self, factor: Tensor, scores: Tensor) -> Tensor:
         """BPR of the products; both (2, B), positives first."""

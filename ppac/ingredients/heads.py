@@ -45,9 +45,6 @@ class TowerHead(nn.Module):
         return self.tower(users) @ self.tower(items).T
 
 
-HEADS = {"mlp": JointHead, "towers": TowerHead}
-
-
 class ItemHead(nn.Module):
     """f_GP: a perceptron over an item."""
 
