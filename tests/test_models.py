@@ -17,9 +17,9 @@ from ppac.core.seeds import rng
 from ppac.scoring import trained
 from ppac.scoring.method import Batch, Method, Shared, bpr
 from ppac.scoring.ranking import Ranking, TieOrder
+from ppac.scoring.sampling import sample_negatives
 from ppac.training.checkpoints import Checkpoint
 from ppac.training.loop import TrainConfig, fit
-from ppac.scoring.sampling import sample_negatives
 
 BASES = registry.names("models")
 METHODS = registry.names("methods")
