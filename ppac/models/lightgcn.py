@@ -20,10 +20,14 @@ class Config(Section):
 class Net(Model):
     """z = mean of E, AE, A²E, ..., with A the symmetrically normalised user-item graph."""
 
-    def __init__(self, train: Interactions, config: Config) -> None:
+    def __init__(self, train: Interactions, config: Config, graph: Graph | None = None) -> None:
         super().__init__(train, config)
         self.layers = config.layers
-        self.graph = Graph(train)
+        self.graph = graph or Graph(train)
+
+    def another(self, dim: int) -> Net:
+        train, config = self.made_of
+        return Net(train, config.model_copy(update={"dim": dim}), self.graph)
 
     def rep(self) -> tuple[Tensor, Tensor]:
         return self.graph.propagate(*self.ego(), self.layers)

@@ -113,14 +113,17 @@ class Method(nn.Module, Scorer):
 
     def rows(self, batch: Batch) -> tuple[Rows, Rows]:
         """The batch's representations and its embeddings; the same where the model has only one."""
-        ego, rep = self.model.ego(), self.rep()
-        of_rep = rows_of(rep, batch)
-        return of_rep, of_rep if rep[0] is ego[0] else rows_of(ego, batch)
+        return rows_under(self.model, self.rep(), batch)
 
     def regulariser(self, ego: Rows) -> Tensor:
         """λ ½ mean(‖e_u‖² + ‖e_i‖² + ‖e_j‖²) over the batch's embeddings, for every method."""
         squares = square_sum(ego.users) + square_sum(ego.items)
         return self.l2 * 0.5 / len(ego.users) * squares
+
+
+def rows_under(model: Model, rep: tuple[Tensor, Tensor], batch: Batch) -> tuple[Rows, Rows]:
+    ego, of_rep = model.ego(), rows_of(rep, batch)
+    return of_rep, of_rep if rep[0] is ego[0] else rows_of(ego, batch)
 
 
 def rows_of(tables: tuple[Tensor, Tensor], batch: Batch) -> Rows:
