@@ -109,9 +109,12 @@ class Method(nn.Module, Scorer):
         assert parts is not None
         return parts
 
-    def rows(self, batch: Batch) -> tuple[Rows, Rows]:
-        """The batch's representations and its embeddings; the same where the model has only one."""
-        ego, rep = self.model.ego(), self.rep()
+    def rows(self, batch: Batch, rep: tuple[Tensor, Tensor] | None = None) -> tuple[Rows, Rows]:
+        """The batch's representations and its embeddings; the same where the model has only one.
+
+        A method that needs all representations as well hands in ``rep``: they are computed once.
+        """
+        ego, rep = self.model.ego(), rep or self.rep()
         of_rep = rows_of(rep, batch)
         return of_rep, of_rep if rep[0] is ego[0] else rows_of(ego, batch)
 
