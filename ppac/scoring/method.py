@@ -111,9 +111,12 @@ class Method(nn.Module, Scorer):
         assert parts is not None
         return parts
 
-    def rows(self, batch: Batch) -> tuple[Rows, Rows]:
-        """The batch's representations and its embeddings; the same where the model has only one."""
-        return rows_under(self.model, self.rep(), batch)
+    def rows(self, batch: Batch, rep: tuple[Tensor, Tensor] | None = None) -> tuple[Rows, Rows]:
+        """The batch's representations and its embeddings; the same where the model has only one.
+
+        A method that needs all representations as well hands in ``rep``: they are computed once.
+        """
+        return rows_under(self.model, rep or self.rep(), batch)
 
     def regulariser(self, ego: Rows) -> Tensor:
         """λ ½ mean(‖e_u‖² + ‖e_i‖² + ‖e_j‖²) over the batch's embeddings, for every method."""
