@@ -19,6 +19,7 @@ from ppac.progress import bar
 from ppac.scoring.method import Batch, Method
 from ppac.scoring.ranking import Ranking
 from ppac.scoring.validation import score_grid
+from ppac.training.adam import Adam
 from ppac.training.checkpoints import Checkpoint
 from ppac.training.sampling import sample_negatives, trainable_pairs
 
@@ -93,7 +94,9 @@ def fit(
 
 
 def optimiser_of(method: Method, lr: float) -> torch.optim.Optimizer:
-    return torch.optim.Adam(method.parameters(), lr=lr, fused=True)
+    if next(method.parameters()).device.type != "cpu":
+        return torch.optim.Adam(method.parameters(), lr=lr, fused=True)
+    return Adam(method.parameters(), lr)
 
 
 def run_epoch(
@@ -123,6 +126,8 @@ def run_epoch(
         loss.backward()
         optimiser.step()
         total += loss.detach() * len(batch.users)
+    if isinstance(optimiser, Adam):
+        optimiser.settle()
     return float(total) / len(pairs)
 
 
