@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from ppac.scoring.gather import take
 from ppac.scoring.lagging import Lagging
-from ppac.training.adam import FADED, Adam
+from ppac.training.adam import Adam
+from ppac.training.row_updates import FADED
 
 CLOSE = {"rtol": 2e-5, "atol": 2e-7}
 

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from ppac.core.config import Section
 from ppac.scoring.gather import dot
+from ppac.scoring.heads import LEAK, two_heads
 from ppac.scoring.method import Batch, Method, Shared, bpr
 from ppac.scoring.model import Model
 from ppac.scoring.perceptron import hinges
@@ -46,7 +47,7 @@ class Net(Method):
         head = JointHead if config.head == "mlp" else TowerHead
         self.f_pp: JointHead | TowerHead = head(model.dim, config.hidden)
         self.f_gp = nn.Sequential(
-            nn.Linear(model.dim, config.hidden), nn.LeakyReLU(), nn.Linear(config.hidden, 1)
+            nn.Linear(model.dim, config.hidden), nn.LeakyReLU(LEAK), nn.Linear(config.hidden, 1)
         )
 
     @cached_property
@@ -64,11 +65,21 @@ class Net(Method):
     def loss(self, batch: Batch) -> Tensor:
         rep, ego = self.rows(batch)
         inputs = rep if self.config.inputs == "rep" else ego
-        p_hat = torch.sigmoid(self.f_pp.pair(inputs.users, inputs.items))
-        g_hat = self.g_hat(inputs.items)
+        p_hat, g_hat = torch.sigmoid(self.heads(inputs.users, inputs.items))
         positive, negative = p_hat * g_hat * self.model.pair(rep.users, rep.items)
         regression = self._regression(batch, p_hat, g_hat)
         return bpr(positive, negative) + self.config.alpha * regression + self.regulariser(ego)
+
+    def heads(self, users: Tensor, items: Tensor) -> Tensor:
+        """f_PP and f_GP, before their sigmoid: (2, ..., B)."""
+        f_pp, first, last = self.f_pp, self.f_gp[0], self.f_gp[-1]
+        if users.device.type != "cpu" or isinstance(f_pp, TowerHead):
+            return torch.stack([f_pp.pair(users, items), self.f_gp(items).squeeze(-1)])
+        weight = torch.cat([f_pp.item_half.weight, first.weight])
+        bias = torch.cat([torch.zeros_like(first.bias), first.bias])
+        lasts = torch.cat([f_pp.last.weight[0], last.weight[0]])
+        both = two_heads(f_pp.user_half(users), items, weight, bias, lasts)
+        return both + torch.stack([f_pp.last.bias, last.bias]).view(2, *[1] * (items.dim() - 1))
 
     def g_hat(self, items: Tensor) -> Tensor:
         return torch.sigmoid(self.f_gp(items).squeeze(-1))

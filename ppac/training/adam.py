@@ -14,14 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ppac.core.compiled import loose_kernel
 from ppac.core.parallel import share_out
 from ppac.scoring.lagging import Lagging
-
-SHARES = 4  # of a table's rows, for threads to take
-MOMENTUM, SQUARES = 0.9, 0.999  # what one step keeps of either mean
-EPSILON = 1e-8
-FADED = 200  # steps without a gradient after which the momentum no longer moves a float32
+from ppac.training.row_updates import EPSILON, MOMENTUM, SHARES, SQUARES, make_up, update
 
 
 class Adam(torch.optim.Adam):
@@ -119,85 +114,3 @@ class Waiting:
 def rates_at(step: int, lr: float) -> tuple[float, float]:
     """What Adam multiplies the momentum and the root of the squares by: its bias corrections."""
     return lr / (1 - MOMENTUM**step), (1 - SQUARES**step) ** -0.5
-
-
-@loose_kernel
-def make_up(
-    share: int,
-    table: np.ndarray,
-    momentum: np.ndarray,
-    squares: np.ndarray,
-    done: np.ndarray,
-    rows: np.ndarray,
-    rates: np.ndarray,
-) -> None:
-    """The updates that the rows missed: their gradient was zero, so both means only shrank."""
-    width = table.shape[1]
-    root = np.empty(width, np.float32)
-    for place in range(len(rows)):
-        row = rows[place]
-        missed = len(rates) - done[row]
-        if row % SHARES != share or not missed:
-            continue
-        mine, m, v = table[row], momentum[row], squares[row]
-        for j in range(width):
-            root[j] = np.sqrt(v[j])
-        kept_m = kept_v = 1.0  # of both means, after so many steps
-        for n in range(done[row], done[row] + min(missed, FADED)):
-            kept_m *= MOMENTUM
-            kept_v *= SQUARES
-            of_m = np.float32(rates[n, 0] * kept_m)
-            of_root = np.float32(rates[n, 1] * np.sqrt(kept_v))
-            for j in range(width):
-                mine[j] -= of_m * m[j] / (of_root * root[j] + np.float32(EPSILON))
-        if missed > FADED:
-            kept_m, kept_v = MOMENTUM**missed, SQUARES**missed
-        for j in range(width):
-            m[j] *= np.float32(kept_m)
-            v[j] *= np.float32(kept_v)
-        done[row] = len(rates)
-
-
-@loose_kernel
-def update(
-    share: int,
-    table: np.ndarray,
-    momentum: np.ndarray,
-    squares: np.ndarray,
-    done: np.ndarray,
-    rows: np.ndarray,
-    values: np.ndarray,
-    first: np.ndarray,
-    following: np.ndarray,
-    rate: np.ndarray,
-    now: int,
-) -> None:
-    """One step for each of the rows, whose gradient is the sum of its values, in their order.
-
-    ``first`` says where a row's first value is, and ``following`` where its next is.
-    """
-    width = table.shape[1]
-    total = np.empty(width, np.float32)
-    old_m, new_m = np.float32(MOMENTUM), np.float32(1 - MOMENTUM)
-    old_v, new_v = np.float32(SQUARES), np.float32(1 - SQUARES)
-    for place in range(len(rows) - 1, -1, -1):
-        if rows[place] % SHARES == share:
-            following[place] = first[rows[place]]
-            first[rows[place]] = place
-    for place in range(len(rows)):
-        row = rows[place]
-        if row % SHARES != share or first[row] != place:
-            continue
-        first[row] = -1
-        total[:] = values[place]
-        after = following[place]
-        while after >= 0:
-            for j in range(width):
-                total[j] += values[after, j]
-            after = following[after]
-        mine, m, v = table[row], momentum[row], squares[row]
-        for j in range(width):
-            m[j] = old_m * m[j] + new_m * total[j]
-            v[j] = old_v * v[j] + new_v * total[j] * total[j]
-            mine[j] -= rate[0] * m[j] / (rate[1] * np.sqrt(v[j]) + np.float32(EPSILON))
-        done[row] = now
