@@ -9,6 +9,7 @@ from conftest import popularity_of
 from test_models import BASES, batch_of, build, ranker_of
 
 from ppac.core.registry import find
+from ppac.ingredients.heads import both
 from ppac.scoring.method import Shared
 
 
@@ -148,3 +149,21 @@ def test_ego_inputs_differ_from_reps_on_a_graph_only(train):
             for inputs in ("rep", "ego")
         )
         assert torch.allclose(rep, ego) is not differs
+
+
+@pytest.mark.parametrize("lead", [(), (2,)])
+@pytest.mark.parametrize("batch", [1, 3, 64])
+def test_both_heads_at_once_are_both_heads(train, lead, batch):
+    """One product and one pass for both, against each head by itself, gradients included."""
+    net = build(train, "bprmf", "ppac")
+    torch.manual_seed(batch)
+    inputs = [torch.randn(batch, 64), torch.randn(*lead, batch, 64)]
+    users, items = (value.requires_grad_() for value in inputs)
+    wanted = [users, items, *net.f_pp.parameters(), *net.f_gp.parameters()]
+    weight = torch.randn(2, *lead, batch)
+    fast = both(net.f_pp, net.f_gp, users, items)
+    slow = torch.stack([net.f_pp.pair(users, items), net.f_gp(items)])
+    torch.testing.assert_close(fast, slow)
+    ours, torchs = (torch.autograd.grad((v * weight).sum(), wanted) for v in (fast, slow))
+    for one, other in zip(ours, torchs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)

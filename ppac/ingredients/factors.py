@@ -18,7 +18,7 @@ from pydantic import Field
 from torch import Tensor
 
 from ppac.core.config import Section
-from ppac.ingredients.heads import ItemHead, JointHead, TowerHead
+from ppac.ingredients.heads import ItemHead, JointHead, TowerHead, both
 from ppac.scoring.method import Batch, Method, Shared, bpr
 from ppac.scoring.model import Model
 
@@ -64,15 +64,24 @@ class Factored(Method):
     def loss(self, batch: Batch) -> Tensor:
         rep, ego = self.rows(batch)
         inputs = rep if self.config.inputs == "rep" else ego
-        factors, errors = [], []
+        factors = self.factors_of(inputs.users, inputs.items)
+        error = {"personal": self.personal_error, "global": self.global_error}
+        regression = reduce(add, (error[name](batch, factors[name]) for name in factors))
+        factor = reduce(mul, factors.values())
+        ranked = self.rank(factor, self.model.pair(rep.users, rep.items))
+        return ranked + self.config.alpha * regression + self.regulariser(ego)
+
+    def factors_of(self, users: Tensor, items: Tensor) -> dict[str, Tensor]:
+        """The learned factors of pairs, by name: users (B, d) and items (2, B, d) to (2, B)."""
+        if len(self.factors) == 2 and isinstance(self.f_pp, JointHead):
+            p_hat, g_hat = torch.sigmoid(both(self.f_pp, self.f_gp, users, items))
+            return {"personal": p_hat, "global": g_hat}
+        found = {}
         if "personal" in self.factors:
-            factors.append(torch.sigmoid(self.f_pp.pair(inputs.users, inputs.items)))
-            errors.append(self.personal_error(batch, factors[-1]))
+            found["personal"] = torch.sigmoid(self.f_pp.pair(users, items))
         if "global" in self.factors:
-            factors.append(torch.sigmoid(self.f_gp(inputs.items)))
-            errors.append(self.global_error(batch, factors[-1]))
-        ranked = self.rank(reduce(mul, factors), self.model.pair(rep.users, rep.items))
-        return ranked + self.config.alpha * reduce(add, errors) + self.regulariser(ego)
+            found["global"] = torch.sigmoid(self.f_gp(items))
+        return found
 
     def rank(self, factor: Tensor, scores: Tensor) -> Tensor:
         """BPR of the products; both (2, B), positives first."""

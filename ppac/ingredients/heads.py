@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import leaky_relu
 
 from ppac.scoring.gather import dot
+from ppac.scoring.heads import LEAK, two_heads
 from ppac.scoring.perceptron import hinges
 
 
@@ -50,7 +52,19 @@ class ItemHead(nn.Module):
 
     def __init__(self, dim: int, hidden: int) -> None:
         super().__init__()
-        self.layers = nn.Sequential(nn.Linear(dim, hidden), nn.LeakyReLU(), nn.Linear(hidden, 1))
+        self.first = nn.Linear(dim, hidden)
+        self.last = nn.Linear(hidden, 1)
 
     def forward(self, items: Tensor) -> Tensor:
-        return self.layers(items).squeeze(-1)
+        return self.last(leaky_relu(self.first(items), LEAK)).squeeze(-1)
+
+
+def both(f_pp: JointHead, f_gp: ItemHead, users: Tensor, items: Tensor) -> Tensor:
+    """(2, ..., B): f_PP of pairs and f_GP of their items, which both heads read at once."""
+    if users.device.type != "cpu":
+        return torch.stack([f_pp.pair(users, items), f_gp(items)])
+    weight = torch.cat([f_pp.item_half.weight, f_gp.first.weight])
+    bias = torch.cat([torch.zeros_like(f_gp.first.bias), f_gp.first.bias])
+    lasts = torch.cat([f_pp.last.weight[0], f_gp.last.weight[0]])
+    heads = two_heads(f_pp.user_half(users), items, weight, bias, lasts)
+    return heads + torch.stack([f_pp.last.bias, f_gp.last.bias]).view(2, *[1] * (items.dim() - 1))

@@ -18,15 +18,21 @@ def sample_negatives(
     Each user must lack something.
     """
     items = rng.integers(train.n_items, size=len(users), dtype=np.int32)
+    again = had(train, users, items)
     for _ in range(ROUNDS):
-        again = np.flatnonzero(train.contains(users, items))
         if not len(again):
             return items
         items[again] = rng.integers(train.n_items, size=len(again), dtype=np.int32)
+        again = again[had(train, users[again], items[again])]
     # What is left belongs to users who have nearly everything: the n-th item that they lack.
     lacking = train.n_items - train.user_counts[users[again]]
     items[again] = absent(train.indptr, train.items, users[again], rng.integers(lacking))
     return items
+
+
+def had(train: Interactions, users: np.ndarray, items: np.ndarray) -> np.ndarray:
+    """Where the user has the item."""
+    return np.flatnonzero(train.contains(users, items))
 
 
 def trainable_pairs(train: Interactions) -> np.ndarray:

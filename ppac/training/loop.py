@@ -20,6 +20,7 @@ from ppac.scoring.method import Batch, Method
 from ppac.scoring.ranking import Ranking
 from ppac.scoring.sampling import trainable_pairs
 from ppac.scoring.validation import score_grid
+from ppac.training.adam import Adam
 from ppac.training.checkpoints import Checkpoint
 
 Row = dict[str, float]
@@ -95,7 +96,9 @@ def fit(
 
 
 def optimiser_of(method: Method, lr: float) -> torch.optim.Optimizer:
-    return torch.optim.Adam(method.parameters(), lr=lr, fused=True)
+    if next(method.parameters()).device.type != "cpu":
+        return torch.optim.Adam(method.parameters(), lr=lr, fused=True)
+    return Adam(method.parameters(), lr)
 
 
 def run_epoch(
@@ -125,6 +128,8 @@ def run_epoch(
         loss.backward()
         optimiser.step()
         total += loss.detach() * len(batch.users)
+    if isinstance(optimiser, Adam):
+        optimiser.settle()
     return float(total) / len(pairs)
 
 
