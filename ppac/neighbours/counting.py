@@ -15,7 +15,7 @@ from ppac.neighbours.planes import LANES, add_one, add_rows, planes_for
 
 GROUP = 64 * LANES  # candidates compared at a time
 FREQUENT = 32  # users of a tile from which on an item is a row of bits beside a list
-LIST_STEP = 1 / 96  # cost of a step along a list, in rows of bits added
+WORD = 0.4  # cost of adding a word of a row of bits, in steps along a list
 
 
 class Users(NamedTuple):
@@ -118,7 +118,7 @@ def prefers_lists(tile: Tile, items: np.ndarray) -> bool:
     steps = 0
     for i in items:
         steps += tile.start[i + 1] - tile.start[i]
-    return len(items) < 2**8 and steps * LIST_STEP < len(items)
+    return len(items) < 2**8 and steps < WORD * tile.bits.shape[1] * len(items)
 
 
 @kernel

@@ -30,7 +30,7 @@ from ppac.neighbours.planes import forget
 from ppac.neighbours.scanning import scan_counts, scan_planes
 from ppac.progress import bar
 
-TILE = 32768  # candidates at a time: counts stay in the first-level cache
+TILE = 32768  # candidates at a time: their counts, a byte each, stay in a cache
 STRETCH = 256  # users that a thread takes at a time
 LOWER = 0.6  # the bar goes down in such steps until k candidates are found,
 FAINT = 0.01  # and from here to nothing
