@@ -23,13 +23,15 @@ def nearest_users(train: Interactions, k: int) -> pl.DataFrame:
     a user may have fewer than ``k``.
     """
     best = search(train.indptr, train.items, train.n_items, min(k, max(train.n_users - 1, 1)))
-    there = np.arange(best.user.shape[1]) < best.held[:, None]
-    users, ranks = np.nonzero(there)
-    return pl.DataFrame(
-        {
-            "user": users.astype(np.int32),
-            "rank": (ranks + 1).astype(np.int16),
-            "neighbour": best.user[there],
-            "similarity": best.similarity[there],
-        }
-    )
+    n, most = best.user.shape
+    ranks = np.arange(1, most + 1, dtype=np.int16)
+    there = (ranks <= best.held[:, None]).ravel()
+    columns = {
+        "user": np.repeat(np.arange(n, dtype=np.int32), most),
+        "rank": np.tile(ranks, n),
+        "neighbour": best.user.ravel(),
+        "similarity": best.similarity.ravel(),
+    }
+    if not there.all():
+        columns = {name: column[there] for name, column in columns.items()}
+    return pl.DataFrame(columns)

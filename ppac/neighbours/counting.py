@@ -15,7 +15,7 @@ from ppac.neighbours.planes import LANES, add_one, add_rows, planes_for
 
 GROUP = 64 * LANES  # candidates compared at a time
 FREQUENT = 32  # users of a tile from which on an item is a row of bits beside a list
-LIST_STEP = 1 / 48  # cost of a step along a list, in rows of bits added
+WORD = 0.4  # cost of adding a word of a row of bits, in steps along a list
 
 
 class Users(NamedTuple):
@@ -51,20 +51,32 @@ def scratch_for(largest: int, tile: int) -> Scratch:
     words = -(-tile // GROUP) * LANES
     return Scratch(
         planes=np.zeros((planes_for(largest) + 1, words), np.uint64),
-        counts=np.zeros(64 * words, np.uint16),
+        counts=np.zeros(64 * words, np.uint8),
         rows=np.zeros(largest + 8, np.int64),
         hits=np.zeros(LANES, np.uint64),
     )
 
 
 def by_size(indptr: np.ndarray, items: np.ndarray) -> Users:
+    """Among users of one size the larger id comes first, as it does among equals."""
     size = np.diff(indptr)
-    name = np.argsort(size, kind="stable").astype(np.int32)
-    size = size[name]
+    name = (len(size) - 1 - np.argsort(size[::-1], kind="stable")).astype(np.int32)
     ends = np.zeros(len(indptr), np.int64)
-    np.cumsum(size, out=ends[1:])
-    place = np.arange(len(items)) + np.repeat(indptr[:-1][name] - ends[:-1], size)
-    return Users(ends, items[place], size, name)
+    np.cumsum(size[name], out=ends[1:])
+    moved = np.empty_like(items)
+    move(indptr, items, name, ends, moved)
+    return Users(ends, moved, size[name], name)
+
+
+@kernel
+def move(
+    indptr: np.ndarray, items: np.ndarray, name: np.ndarray, ends: np.ndarray, moved: np.ndarray
+) -> None:
+    """Copy each user's items to their new place."""
+    for u in range(len(name)):
+        shift = indptr[name[u]] - ends[u]
+        for p in range(ends[u], ends[u + 1]):
+            moved[p] = items[p + shift]
 
 
 def tile_of(users: Users, first: int, last: int, n_items: int) -> Tile:
@@ -106,7 +118,7 @@ def prefers_lists(tile: Tile, items: np.ndarray) -> bool:
     steps = 0
     for i in items:
         steps += tile.start[i + 1] - tile.start[i]
-    return len(items) < 2**16 and steps * LIST_STEP < len(items)
+    return len(items) < 2**8 and steps < WORD * tile.bits.shape[1] * len(items)
 
 
 @kernel
@@ -115,7 +127,7 @@ def count_lists(tile: Tile, items: np.ndarray, counts: np.ndarray) -> None:
         counts[v] = 0
     for i in items:
         for p in range(tile.start[i], tile.start[i + 1]):
-            counts[tile.places[p]] += np.uint16(1)
+            counts[tile.places[p]] += np.uint8(1)
 
 
 @kernel

@@ -159,13 +159,13 @@ def at_least(
 
 @intrinsic
 def counts_at_least(typing: Any, counts: Any, least: Any) -> tuple[Any, Any]:
-    """The same of 64 plain counters (uint16): a word with a bit each."""
-    many = ir.VectorType(ir.IntType(16), 64)
+    """The same of 64 plain counters (uint8): a word with a bit each."""
+    many = ir.VectorType(ir.IntType(8), 64)
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         values = builder.load(builder.inttoptr(args[0], many.as_pointer()))
-        values.align = 2
-        least = splat(builder, builder.trunc(args[1], ir.IntType(16)), many)
+        values.align = 1
+        least = splat(builder, builder.trunc(args[1], ir.IntType(8)), many)
         return builder.bitcast(builder.icmp_unsigned(">=", values, least), I64)
 
     return types.uint64(types.int64, types.int64), code

@@ -27,7 +27,7 @@ def share_of(similarity: float) -> float:
 @kernel
 def raised(floor: float, similarity: np.ndarray, held: int) -> float:
     """The bar: once k are held, their worst."""
-    return max(floor, similarity[0]) if held == len(similarity) else floor
+    return max(floor, similarity[-1]) if held == len(similarity) else floor
 
 
 @kernel
@@ -57,7 +57,7 @@ def scan_counts(
         if least > mine:
             continue
         for v in range(group, min(group + GROUP, len(sizes)), 64):
-            hits = counts_at_least(at + 2 * v, least)
+            hits = counts_at_least(at + v, least)
             while hits != 0:
                 j = v + lowest_bit(hits)
                 hits &= hits - np.uint64(1)

@@ -15,7 +15,6 @@ import numpy as np
 
 from ppac.core.compiled import kernel
 from ppac.core.parallel import cores, share_out
-from ppac.neighbours.best import best_first
 from ppac.neighbours.counting import (
     Scratch,
     Tile,
@@ -31,14 +30,14 @@ from ppac.neighbours.planes import forget
 from ppac.neighbours.scanning import scan_counts, scan_planes
 from ppac.progress import bar
 
-TILE = 16384  # candidates at a time: counts stay in the first-level cache
-SHARES = 64  # of the users, for threads to take
+TILE = 32768  # candidates at a time: their counts, a byte each, stay in a cache
+STRETCH = 256  # users that a thread takes at a time
 LOWER = 0.6  # the bar goes down in such steps until k candidates are found,
 FAINT = 0.01  # and from here to nothing
 
 
 class Best(NamedTuple):
-    """Each user's best so far, as heaps."""
+    """Each user's best so far, best first."""
 
     similarity: np.ndarray  # (U, k)
     user: np.ndarray  # (U, k)
@@ -53,9 +52,12 @@ def search(indptr: np.ndarray, items: np.ndarray, n_items: int, k: int, tile: in
     scratch = threading.local()
 
     def offer_to(share: int, some: Tile, own: bool) -> None:
+        """The users of a stretch, counted from the end: the largest first."""
         if not hasattr(scratch, "own"):
             scratch.own = scratch_for(int(users.size[-1]), min(tile, n))
-        meet(users, some, own, best, scratch.own, share)
+        begin, end = (some.first, some.last) if own else (0, n)
+        end -= share * STRETCH
+        meet(users, some, own, best, scratch.own, max(begin, end - STRETCH), end)
 
     with bar(total=2 * n, desc="neighbours", unit="user") as progress:
         for own in (True, False):  # their own tile first: it sets the bar for the others
@@ -63,24 +65,20 @@ def search(indptr: np.ndarray, items: np.ndarray, n_items: int, k: int, tile: in
                 last = min(first + tile, n)
                 if own or n > tile:
                     some = tile_of(users, first, last, n_items)
-                    share_out(partial(offer_to, some=some, own=own), SHARES, cores())
+                    shares = -(-(last - first if own else n) // STRETCH)
+                    share_out(partial(offer_to, some=some, own=own), shares, cores())
                 progress.update(last - first)
-    share_out(partial(sort_all, best), SHARES, cores())
-    back = np.argsort(users.name)
-    return Best(best.similarity[back], best.user[back], best.held[back])
+    return best
 
 
 @kernel
-def meet(users: Users, tile: Tile, own: bool, best: Best, scratch: Scratch, share: int) -> None:
-    """Offer a tile's candidates to the users of the same tile, or to those of all others.
-
-    Every SHARES-th user from ``share`` on: like cards dealt out, so that all threads get large
-    and small users alike.
-    """
-    begin, end = (tile.first, tile.last) if own else (0, len(users.size))
+def meet(
+    users: Users, tile: Tile, own: bool, best: Best, scratch: Scratch, begin: int, end: int
+) -> None:
+    """Offer a tile's candidates to users of the same tile, or to those of others."""
     planes, counts, rows, hits = scratch
     hint = 0.5
-    for u in range(begin + share, end, SHARES):
+    for u in range(begin, end):
         if not own and (tile.first <= u < tile.last or hopeless(users, tile, best, u)):
             continue
         items = users.items[users.indptr[u] : users.indptr[u + 1]]
@@ -93,14 +91,15 @@ def meet(users: Users, tile: Tile, own: bool, best: Best, scratch: Scratch, shar
             counts[u - tile.first] = 0
             forget(planes, u - tile.first)
         collect(users, tile, u, along_lists, counts, planes, hits, hint, best)
-        if best.held[u] == best.user.shape[1]:
-            hint = best.similarity[u, 0]  # the next user is of like size
+        if best.held[users.name[u]] == best.user.shape[1]:
+            hint = best.similarity[users.name[u], -1]  # the next user is of like size
 
 
 @kernel
 def hopeless(users: Users, tile: Tile, best: Best, u: int) -> bool:
     """Whether sizes alone exclude every candidate: |A ∩ B| / |A ∪ B| <= min size / max size."""
-    if best.held[u] < best.user.shape[1]:
+    name = users.name[u]
+    if best.held[name] < best.user.shape[1]:
         return False
     mine, least, most = users.size[u], users.size[tile.first], users.size[tile.last - 1]
     bound = 1.0
@@ -108,7 +107,7 @@ def hopeless(users: Users, tile: Tile, best: Best, u: int) -> bool:
         bound = mine / least
     elif mine > most:
         bound = most / mine
-    return bound < best.similarity[u, 0]
+    return bound < best.similarity[name, -1]
 
 
 @kernel
@@ -124,12 +123,12 @@ def collect(
     best: Best,
 ) -> None:
     """Offer u what was counted: first the most similar, until there are k to set the bar."""
-    mine = users.size[u]
+    mine, name = users.size[u], users.name[u]
     sizes, names = users.size[tile.first : tile.last], users.name[tile.first : tile.last]
-    similarity, user, held = best.similarity[u], best.user[u], best.held[u]
+    similarity, user, held = best.similarity[name], best.user[name], best.held[name]
     floor, ceiling = hint, 2.0
     if held == len(user):
-        floor = similarity[0]
+        floor = similarity[-1]
     while True:
         if along_lists:
             held = scan_counts(mine, sizes, names, floor, ceiling, counts, similarity, user, held)
@@ -137,13 +136,7 @@ def collect(
             held = scan_planes(
                 mine, sizes, names, floor, ceiling, planes, hits, similarity, user, held
             )
-        if floor == 0 or (held == len(user) and similarity[0] >= floor):
+        if floor == 0 or (held == len(user) and similarity[-1] >= floor):
             break  # whatever is less similar than the floor could not enter
         floor, ceiling = (floor * LOWER if floor > FAINT else 0.0), floor
-    best.held[u] = held
-
-
-@kernel
-def sort_all(best: Best, share: int) -> None:
-    for u in range(share, len(best.held), SHARES):
-        best_first(best.similarity[u], best.user[u], best.held[u])
+    best.held[name] = held
