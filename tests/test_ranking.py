@@ -16,6 +16,7 @@ from ppac.core.registry import find
 from ppac.evaluation import rank
 from ppac.scoring import dense
 from ppac.scoring.dense import sort_keys
+from ppac.scoring.lists import hits_of
 from ppac.scoring.ranking import Ranking, TieOrder
 from ppac.scoring.scorer import Scorer
 from ppac.scoring.selection import key_of, score_of
@@ -94,6 +95,23 @@ def test_equals_ranking_with_torch_alone(seed, n_items, k):
         assert (users == USERS).all()
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 300), st.sampled_from([1, 3, 50]))
+def test_hits_are_those_of_the_lists(seed, n_items, k):
+    """Ties abound; relevant items are touched, untouched, and some of them masked."""
+    rng = np.random.default_rng(seed)
+    train, relevant = world(rng, 9, n_items, 60), world(rng, 9, n_items, 90)
+    scorer = Fixed(rng.choice([-1.0, -0.0, 0.0, 0.5, 2.0], size=(9, n_items)), weighted=True)
+    grid = [{"gamma": g, "beta": -b} for g in (0.0, 0.5, 4.0) for b in (0.0, 1.0)]
+    r = ranking(train)
+    fast = {(f.point, f.users[0]): f.hits for f in r.hits(scorer, USERS, grid, k, relevant)}
+    for point, users, items, _ in dense.top(scorer, r, USERS, grid, k):
+        found = np.concatenate([hits for (at, _), hits in sorted(fast.items()) if at == point])
+        wanted = hits_of(users, items, relevant)
+        np.testing.assert_array_equal(found[:, : items.shape[1]], wanted)
+        assert not found[:, items.shape[1] :].any()
+
+
 @pytest.mark.parametrize("name", ["mostpop", "mostppop", "ppgp"])
 def test_rankers_too(name):
     train = world(np.random.default_rng(5), 9, 200, 80)
@@ -145,7 +163,7 @@ def test_ties_are_broken_by_chance_not_by_id_and_the_same_way_every_time():
     assert counts[1:].min() > 10  # 40 expected: nobody is favoured for their id
 
 
-@pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf])
+@pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("place", [0, 70, 149])
 def test_diverged_scores_are_a_problem(value, place):
     train = Interactions.of(np.array([0, 1]), np.array([1, 1]), 2, 150)

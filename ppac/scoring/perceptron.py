@@ -55,23 +55,44 @@ def layers(left: Tensor, right: Tensor, rest: Sequence[nn.Module]) -> Tensor:
     """(B, n): relu(left_b + right_n) through further linear layers, relu between them."""
     if left.device.type != "cpu":
         return torch.stack([through(row + right, rest) for row in left])
-    out = torch.empty(len(left), len(right))
-    halves = [t.detach().contiguous().numpy() for t in (left, right)]
-    linear = [
+    *between, (weight, last_bias) = [
         (layer.weight.detach().T.contiguous().numpy(), layer.bias.detach().numpy())
         for layer in rest
         if isinstance(layer, nn.Linear)
     ]
-    for first in range(0, len(right), TILE):
-        items = halves[1][first : first + TILE]
-        for b, user in enumerate(halves[0]):
-            hidden = np.add(items, user)
-            for weight, bias in linear:
-                np.maximum(hidden, 0, out=hidden)
-                hidden = hidden @ weight
-                hidden += bias
-            out.numpy()[b, first : first + TILE] = hidden[:, 0]
-    return out
+    result = torch.empty(len(left), len(right))
+    users, items, out = (t.detach().contiguous().numpy() for t in (left, right, result))
+    rooms = [np.empty((TILE, len(w)), np.float32) for w in (*(w for w, _ in between), weight)]
+    for first in range(0, len(items), TILE):
+        some = items[first : first + TILE]
+        rows = [room[: len(some)] for room in rooms]
+        for b, user in enumerate(users):
+            hidden, bias = some, user
+            for (matrix, next_bias), ready, room in zip(between, rows, rows[1:], strict=True):
+                rectify(hidden, bias, ready)
+                hidden, bias = np.matmul(ready, matrix, out=room), next_bias
+            add_up(hidden, bias, weight[:, 0], last_bias, out[b, first : first + TILE])
+    return result
+
+
+@loose_kernel
+def rectify(rows: np.ndarray, bias: np.ndarray, out: np.ndarray) -> None:
+    """relu(rows + bias), which may be written over the rows."""
+    for i in range(len(rows)):
+        for h in range(len(bias)):
+            out[i, h] = max(rows[i, h] + bias[h], np.float32(0))
+
+
+@loose_kernel
+def add_up(
+    rows: np.ndarray, bias: np.ndarray, weight: np.ndarray, last: np.ndarray, out: np.ndarray
+) -> None:
+    """The last layer: last + Σ_h weight_h relu(rows_h + bias_h)."""
+    for i in range(len(rows)):
+        total = np.float32(0)
+        for h in range(len(bias)):
+            total += weight[h] * max(rows[i, h] + bias[h], np.float32(0))
+        out[i] = total + last[0]
 
 
 def through(hidden: Tensor, rest: Sequence[nn.Module]) -> Tensor:

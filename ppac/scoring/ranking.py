@@ -8,10 +8,10 @@ a grid of such weights needs one pass over all items; the touched items join aft
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -24,11 +24,14 @@ from ppac.core.parallel import in_order
 from ppac.core.popularity import Popularity
 from ppac.core.seeds import rng
 from ppac.scoring import dense
+from ppac.scoring.lists import hits_of
+from ppac.scoring.places import mark_hits
 from ppac.scoring.scorer import Scorer
-from ppac.scoring.selection import EMPTY, NOTHING, finish, select
+from ppac.scoring.selection import EMPTY, NOTHING, finish, finite, select
 from ppac.scoring.touched import Touched
 
-TILE = 2048  # items
+T = TypeVar("T")
+TILE = 2048  # items, a multiple of selection.RUN
 BLOCK = 256  # users
 Weights = Mapping[str, float]
 Rest = tuple[float, ...]  # the weights that act on all items
@@ -64,6 +67,15 @@ class Top:
 
 
 @dataclass(frozen=True)
+class Hits:
+    """Where the relevant items are among the best of some users at one point of a grid."""
+
+    users: np.ndarray  # (B,)
+    point: int
+    hits: np.ndarray  # (B, k) bool
+
+
+@dataclass(frozen=True)
 class Ranking:
     """Ranks for one dataset: what is masked, how popular things are, and how ties fall."""
 
@@ -77,45 +89,79 @@ class Ranking:
         self, scorer: Scorer, users: np.ndarray, grid: Sequence[Weights], k: int
     ) -> Iterator[Top]:
         """The best ``k`` of each user at each point of the grid, some users after the other."""
-        if self.device.type != "cpu":
-            for point, some, *best in dense.top(scorer, self, users, grid, k):
-                yield Top(some, point, *best)
+        if self.device.type == "cpu":
+            yield from self.by_block(scorer, users, grid, k, Block.join)
             return
+        for point, some, *best in dense.top(scorer, self, users, grid, k):
+            yield Top(some, point, *best)
+
+    def hits(
+        self,
+        scorer: Scorer,
+        users: np.ndarray,
+        grid: Sequence[Weights],
+        k: int,
+        relevant: Interactions,
+    ) -> Iterator[Hits]:
+        """Where in ``top`` the relevant items are, for less than the lists would cost."""
+        if self.device.type == "cpu":
+            find = partial(Block.find, relevant=relevant)
+            yield from self.by_block(scorer, users, grid, k, find)
+            return
+        for top in self.top(scorer, users, grid, k):
+            yield Hits(top.users, top.point, hits_of(top.users, top.items, relevant))
+
+    def by_block(
+        self,
+        scorer: Scorer,
+        users: np.ndarray,
+        grid: Sequence[Weights],
+        k: int,
+        end: Callable[[Block, int, Heaps, Tensor], T],
+    ) -> Iterator[T]:
+        """What ``end`` makes of each block of users at each point of the grid."""
         if not len(users):
             return
         threads = torch.get_num_threads()
-        width = BYTES_PER_SCORE * min(TILE, self.masked.n_items) * threads
-        size = max(1, min(BLOCK, -(-len(users) // threads), self.memory_mb * 2**20 // width))
+        n_items = self.masked.n_items
+        per_user = BYTES_PER_SCORE * min(TILE, n_items) + n_items // 8  # a bit: whether hidden
+        most = self.memory_mb * 2**20 // (per_user * threads)
+        size = max(1, min(BLOCK, -(-len(users) // threads), most))
         scorer.parts(torch.zeros(1, dtype=torch.int64), slice(0, 1))  # what is kept is made once
         torch.set_num_threads(1)  # a thread for some users, not some for each operation
+
+        def work(some: np.ndarray) -> list[T]:
+            with torch.inference_mode():
+                block = Block(self, scorer, some, k)
+                return [end(block, *point) for point in block.at(grid)]
+
         try:
             starts = range(0, len(users), size)
-            work = (partial(self.tops, scorer, users[s : s + size], grid, k) for s in starts)
+            pieces = (partial(work, users[start : start + size]) for start in starts)
             with threadpool_limits(1, user_api="blas"):
-                for tops in in_order(work, threads):
-                    yield from tops
+                for done in in_order(pieces, threads):
+                    yield from done
         finally:
             torch.set_num_threads(threads)
-
-    def tops(self, scorer: Scorer, users: np.ndarray, grid: Sequence[Weights], k: int) -> list[Top]:
-        with torch.inference_mode():
-            return list(Block(self, scorer, users, k).at(grid))
 
 
 class Block:
     """Some users, all items, a tile after the other."""
 
     def __init__(self, ranking: Ranking, scorer: Scorer, users: np.ndarray, k: int) -> None:
-        self.scorer, self.users, self.ties = scorer, users, ranking.ties
+        self.scorer, self.users = scorer, users
+        self.ties = (ranking.ties.place, ranking.ties.offset[users])
         self.n_items = ranking.masked.n_items
         self.k = k
         self.ids = torch.from_numpy(users.astype(np.int64))
         self.gp = torch.from_numpy(ranking.popularity.gp)
-        self.offset = ranking.ties.offset[users]
         self.touched = Touched.of(ranking.masked, ranking.popularity, users)
 
-    def at(self, grid: Sequence[Weights]) -> Iterator[Top]:
-        """Tops at each point of the grid; points that differ in personal weights only share."""
+    def at(self, grid: Sequence[Weights]) -> Iterator[tuple[int, Heaps, Tensor]]:
+        """Points of the grid, the heaps of untouched items and the scores of touched ones there.
+
+        Points that differ in personal weights only share heaps.
+        """
         groups: dict[Rest, list[int]] = defaultdict(list)
         for point, weights in enumerate(grid):
             rest = tuple(v for name, v in weights.items() if name not in self.scorer.personal)
@@ -126,7 +172,10 @@ class Block:
         for rest, points in groups.items():
             for point in points:
                 scores = self.scorer.combine(parts, pp, gp, grid[point]).expand(pp.shape)
-                yield self.join(heaps[rest], scores.contiguous(), point)
+                scores = scores.contiguous()
+                if not finite(scores.numpy()):
+                    raise Problem(dense.NOT_FINITE)
+                yield point, heaps[rest], scores
 
     def pass_over_items(
         self, groups: Mapping[Rest, Weights], heaps: Mapping[Rest, Heaps]
@@ -142,26 +191,27 @@ class Block:
                 self.touched.pick(parts, first, kept)
             for rest, weights in groups.items():
                 scores = self.scorer.combine(parts, untouched, self.gp[tile], weights)
-                whole = scores.shape == (len(self.users), tile.stop - first)
-                if not whole or (scores is parts and len(groups) > 1):
-                    scores = scores.expand(len(self.users), tile.stop - first).clone()
-                self.offer(scores.contiguous(), first, heaps[rest])
+                scores = scores.expand(len(self.users), tile.stop - first).contiguous()
+                hidden = self.touched.hidden
+                if not select(scores.numpy(), first, hidden, *self.ties, *heaps[rest]):
+                    raise Problem(dense.NOT_FINITE)
         return kept
 
-    def offer(self, scores: Tensor, first: int, heaps: Heaps) -> None:
-        """Take what belongs to the best from a tile of scores, which is written to."""
-        hidden = (self.touched.hidden, self.touched.hidden_starts)
-        if not select(scores.numpy(), first, *hidden, self.ties.place, self.offset, *heaps):
-            raise Problem(dense.NOT_FINITE)
-
-    def join(self, heaps: Heaps, scores: Tensor, point: int) -> Top:
+    def join(self, point: int, heaps: Heaps, scores: Tensor) -> Top:
         """The heaps and the touched items, sorted."""
         items = np.empty(heaps.items.shape, np.int32)
         values = np.empty(heaps.items.shape, np.float32)
         candidates = (scores.numpy(), self.touched.items, self.touched.starts)
-        if not finish(*heaps, *candidates, self.ties.place, self.offset, items, values):
-            raise Problem(dense.NOT_FINITE)
+        finish(*heaps, *candidates, *self.ties, items, values)
         return Top(self.users, point, items, values)
+
+    def find(self, point: int, heaps: Heaps, scores: Tensor, relevant: Interactions) -> Hits:
+        """Where among both the relevant items are."""
+        hits = np.zeros(heaps.items.shape, np.bool_)
+        touched = (scores.numpy(), self.touched.items, self.touched.starts)
+        wanted = (relevant.indptr, relevant.items)
+        mark_hits(tuple(heaps), touched, wanted, self.ties, self.users, hits)
+        return Hits(self.users, point, hits)
 
 
 class Heaps(NamedTuple):

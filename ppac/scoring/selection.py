@@ -17,7 +17,6 @@ from numba import types
 from ppac.core.compiled import intrinsic, kernel, lowest_bit, splat
 
 RUN = 64  # scores compared at a time: a bit each in a word
-HIDDEN = np.float32(-np.inf)  # the score of what is not to be listed
 EMPTY = np.int32(-1)  # in place of an item
 LAST_TURN = 2**31 - 1
 NOTHING = (-2139095041 << 32) - LAST_TURN  # its key: -inf, and after everything else
@@ -41,14 +40,20 @@ def score_of(key: int) -> Any:
 
 
 @kernel
+def turn_of(place: int, offset: int, n_items: int) -> Any:
+    """When an item's turn is among equals: the tie order begins elsewhere for each user."""
+    turn = place + offset
+    return turn - n_items if turn >= n_items else turn
+
+
+@kernel
 def offer(keys: np.ndarray, items: np.ndarray, key: int, item: int, n: int) -> None:
     """Replace the root of a heap of ``n`` if it is worse, and let the new one sink."""
     if key <= keys[0]:
         return
     place, child = 0, 1
     while child < n:
-        if child + 1 < n and keys[child + 1] < keys[child]:
-            child += 1
+        child += child + 1 < n and keys[child + 1] < keys[child]
         if key <= keys[child]:
             break
         keys[place], items[place] = keys[child], items[child]
@@ -58,10 +63,9 @@ def offer(keys: np.ndarray, items: np.ndarray, key: int, item: int, n: int) -> N
 
 @kernel
 def select(
-    tile: np.ndarray,  # (B, n) scores; those of hidden items are overwritten
-    first: int,  # the item of column 0
-    hidden: np.ndarray,  # items that are not for this user, ascending, user after user
-    starts: np.ndarray,  # (B + 1,) into hidden
+    tile: np.ndarray,  # (B, n) scores
+    first: int,  # the item of column 0, a multiple of RUN
+    hidden: np.ndarray,  # (B, ceil(I / RUN)) words: a bit for each item not for this user
     place: np.ndarray,  # (I,) the tie order
     offset: np.ndarray,  # (B,) where it begins for each user
     keys: np.ndarray,  # (B, k), with items: the heaps
@@ -72,39 +76,27 @@ def select(
     n, n_items = tile.shape[1], len(place)
     for b in range(len(tile)):
         row = tile[b]
-        hide(row, first, hidden[starts[b] : starts[b + 1]])
         held, whose = keys[b], items[b]
         bar = score_of(held[0])
-        address = row.ctypes.data
-        for run in range(0, n - RUN + 1, RUN):
-            if wild(address + 4 * run):
-                fine = False
-            hits = reaching(address + 4 * run, bar)
-            if hits == 0:
-                continue
+        for run in range(0, n, RUN):
+            if run + RUN <= n:
+                address = row[run:].ctypes.data
+                fine &= not wild(address)
+                hits = reaching(address, bar)
+            else:
+                hits = np.uint64(0)
+                for i in range(run, n):
+                    fine &= abs(row[i]) < np.inf
+                    hits |= np.uint64(row[i] >= bar) << np.uint64(i - run)
+            hits &= ~hidden[b, (first + run) // RUN]
             while hits != 0:
                 i = run + lowest_bit(hits)
                 hits &= hits - np.uint64(1)
-                if row[i] != HIDDEN:
-                    turn = (place[first + i] + offset[b]) % n_items
+                if row[i] >= bar:  # which has risen since the run was compared
+                    turn = turn_of(place[first + i], offset[b], n_items)
                     offer(held, whose, key_of(row[i], turn), first + i, len(held))
-            bar = score_of(held[0])
-        for i in range(n // RUN * RUN, n):
-            fine &= row[i] < np.inf
-            if row[i] != HIDDEN:
-                turn = (place[first + i] + offset[b]) % n_items
-                offer(held, whose, key_of(row[i], turn), first + i, len(held))
+                    bar = score_of(held[0])
     return fine
-
-
-@kernel
-def hide(row: np.ndarray, first: int, hidden: np.ndarray) -> None:
-    """Give the hidden items among a tile's columns the score -inf."""
-    for p in range(np.searchsorted(hidden, first), len(hidden)):
-        column = hidden[p] - first
-        if column >= len(row):
-            break
-        row[column] = HIDDEN
 
 
 @kernel
@@ -118,19 +110,17 @@ def finish(
     offset: np.ndarray,
     best: np.ndarray,  # (B, k) out: items, best first, EMPTY where there are no more
     values: np.ndarray,  # (B, k) out: their scores
-) -> bool:
-    """Join more candidates to the heaps and sort; whether all their scores are finite."""
+) -> None:
+    """Join more candidates to the heaps and sort."""
     k, n_items = keys.shape[1], len(place)
     held, whose = np.empty(k, np.int64), np.empty(k, np.int32)
-    fine = True
     for b in range(len(keys)):
         for j in range(k):
             held[j], whose[j] = keys[b, j], items[b, j]
         bar = score_of(held[0])
         for p in range(starts[b], starts[b + 1]):
-            fine &= HIDDEN < scores[p] < np.inf
             if scores[p] >= bar:
-                turn = (place[candidates[p]] + offset[b]) % n_items
+                turn = turn_of(place[candidates[p]], offset[b], n_items)
                 offer(held, whose, key_of(scores[p], turn), candidates[p], k)
                 bar = score_of(held[0])
         for last in range(k - 1, -1, -1):  # the root, the worst, goes to the end each time
@@ -138,7 +128,15 @@ def finish(
             key, item = held[last], whose[last]
             held[0], whose[0] = NOTHING, EMPTY
             offer(held, whose, key, item, last)
-    return fine
+
+
+@kernel
+def finite(values: np.ndarray) -> bool:
+    """Whether all values are: then each less itself is 0."""
+    odd = 0
+    for value in values:
+        odd += value - value != 0
+    return odd == 0
 
 
 @intrinsic
@@ -159,8 +157,9 @@ def wild(typing: Any, address: Any) -> tuple[Any, Any]:
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         run = load_run(builder, args[0])
-        limit = splat(builder, ir.Constant(ir.FloatType(), np.inf), run.type)
-        word = builder.bitcast(builder.fcmp_unordered(">=", run, limit), ir.IntType(64))
+        none = builder.fsub(run, run)  # 0, if the score is finite
+        word = builder.fcmp_unordered("!=", none, ir.Constant(run.type, [0.0] * RUN))
+        word = builder.bitcast(word, ir.IntType(64))
         return builder.icmp_unsigned("!=", word, ir.Constant(word.type, 0))
 
     return types.boolean(types.int64), code

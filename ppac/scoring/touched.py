@@ -11,6 +11,7 @@ from torch import Tensor
 from ppac.core.compiled import kernel
 from ppac.core.interactions import Interactions
 from ppac.core.popularity import Popularity
+from ppac.scoring.selection import RUN
 
 
 @dataclass(frozen=True)
@@ -20,25 +21,24 @@ class Touched:
     starts: np.ndarray  # (B + 1,)
     items: np.ndarray  # int32, with personal popularity and not masked
     pp: np.ndarray  # float32
-    hidden_starts: np.ndarray  # (B + 1,)
-    hidden: np.ndarray  # int32: masked items and touched ones
+    hidden: np.ndarray  # (B, words) a bit for each item that is masked or touched
 
     @classmethod
     def of(cls, masked: Interactions, popularity: Popularity, users: np.ndarray) -> Touched:
         counts = popularity.counts
         at_most = int(np.diff(counts.indptr)[users].sum())
         items, pp = np.empty(at_most, np.int32), np.empty(at_most, np.float32)
-        hidden = np.empty(at_most + int(masked.user_counts[users].sum()), np.int32)
-        starts, hidden_starts = np.zeros((2, len(users) + 1), np.int64)
+        starts = np.zeros(len(users) + 1, np.int64)
+        hidden = np.zeros((len(users), -(-masked.n_items // RUN)), np.uint64)
         merge(
             users,
             (masked.indptr, masked.items),
             (counts.indptr, counts.indices, counts.data, popularity.unit),
             (starts, items, pp),
-            (hidden_starts, hidden),
+            hidden,
         )
         n = starts[-1]
-        return cls(starts, items[:n], pp[:n], hidden_starts, hidden[: hidden_starts[-1]])
+        return cls(starts, items[:n], pp[:n], hidden)
 
     def pick(self, parts: Tensor, first: int, out: Tensor) -> None:
         """Copy a tile's values (..., B, n) at the touched items to their places (..., m)."""
@@ -54,30 +54,29 @@ class Touched:
 
 @kernel
 def merge(users, masked, popular, touched, hidden):  # type: ignore[no-untyped-def]
-    """One walk along both ascending lists of each user."""
+    """Hide the masked items, then touch and hide those with personal popularity still left."""
     m_indptr, m_items = masked
     p_indptr, p_items, p_counts, unit = popular
     starts, items, pp = touched
-    hidden_starts, hidden_items = hidden
-    n, h = 0, 0
+    n = 0
     for b in range(len(users)):
         u = users[b]
-        m, m_end = m_indptr[u], m_indptr[u + 1]
-        p, p_end = p_indptr[u], p_indptr[u + 1]
-        while m < m_end or p < p_end:
-            if m < m_end and (p == p_end or m_items[m] <= p_items[p]):
-                hidden_items[h] = m_items[m]
-                if p < p_end and p_items[p] == m_items[m]:
-                    p += 1
-                m += 1
-            else:
-                hidden_items[h] = p_items[p]
-                items[n] = p_items[p]
-                pp[n] = np.float32(p_counts[p]) / unit[u]
+        for m in range(m_indptr[u], m_indptr[u + 1]):
+            hide(hidden[b], m_items[m])
+        for p in range(p_indptr[u], p_indptr[u + 1]):
+            if hide(hidden[b], p_items[p]):
+                items[n], pp[n] = p_items[p], np.float32(p_counts[p]) / unit[u]
                 n += 1
-                p += 1
-            h += 1
-        starts[b + 1], hidden_starts[b + 1] = n, h
+        starts[b + 1] = n
+
+
+@kernel
+def hide(words: np.ndarray, item: int) -> bool:
+    """Set the item's bit; whether it was not set before."""
+    bit = np.uint64(1) << np.uint64(item % RUN)
+    new = words[item // RUN] & bit == 0
+    words[item // RUN] |= bit
+    return new
 
 
 @kernel

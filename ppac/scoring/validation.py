@@ -11,9 +11,10 @@ import torch
 from ppac.core.interactions import Interactions
 from ppac.metrics import ndcg, recall
 from ppac.progress import bar
-from ppac.scoring.lists import Lists, hits_of
-from ppac.scoring.ranking import Ranking, Top
+from ppac.scoring.lists import Lists
+from ppac.scoring.ranking import Hits, Ranking
 from ppac.scoring.scorer import Scorer
+from ppac.scoring.selection import EMPTY
 
 METRICS = {"recall": recall, "ndcg": ndcg}
 CUTOFF = 50
@@ -26,21 +27,21 @@ def score_grid(
     users = np.flatnonzero(valid.user_counts)
     totals = np.zeros((len(grid), len(METRICS)))
     with torch.inference_mode(), bar(total=len(users), desc="validation", unit="user") as progress:
-        for top in ranking.top(scorer, users, grid, CUTOFF):
-            totals[top.point] += user_totals(top, valid, ranking)
-            progress.update(len(top.users) / len(grid))
+        for found in ranking.hits(scorer, users, grid, CUTOFF, valid):
+            totals[found.point] += user_totals(found, valid, ranking)
+            progress.update(len(found.users) / len(grid))
     columns = {name: [point[name] for point in grid] for name in scorer.neutral}
     means = {f"{m}_at_{CUTOFF}": totals[:, c] / len(users) for c, m in enumerate(METRICS)}
     return pl.DataFrame(columns | means).with_columns(pl.selectors.contains("_at_").round(6))
 
 
-def user_totals(top: Top, valid: Interactions, ranking: Ranking) -> list[float]:
-    """Each metric summed over some users' lists."""
+def user_totals(found: Hits, valid: Interactions, ranking: Ranking) -> list[float]:
+    """Each metric summed over some users' lists; these metrics need the hits alone."""
     lists = Lists(
-        users=top.users,
-        items=top.items,
-        relevant=valid.user_counts[top.users],
-        hits=hits_of(top.users, top.items, valid),
+        users=found.users,
+        items=np.broadcast_to(EMPTY, found.hits.shape),
+        relevant=valid.user_counts[found.users],
+        hits=found.hits,
         popularity=ranking.popularity,
         head_items=0,
         tail_interactions=0,
