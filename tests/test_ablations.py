@@ -186,3 +186,5 @@ def test_userknn_weights_neighbours_by_similarity(train, tmp_path):
         expected = weights @ dense[others] / weights.sum()
         got = ranker.popularity.block(np.array([user]))[0]
         np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+        best = tops(ranker, train)[user]  # its own popularity ranks, not the dataset's
+        assert (np.diff(expected[best]) <= 1e-6).all()

@@ -29,12 +29,13 @@ def top(
     """Point of the grid, users, their best ``k`` items, and scores."""
     n_items, device = ranking.masked.n_items, ranking.device
     size = max(1, ranking.memory_mb * 2**20 // (BYTES_PER_SCORE * n_items))
-    gp = torch.from_numpy(ranking.popularity.gp).to(device)
+    popular = scorer.popularity or ranking.popularity
+    gp = torch.from_numpy(popular.gp).to(device)
     place = torch.from_numpy(ranking.ties.place)
     for start in range(0, len(users), size):
         some = users[start : start + size]
         ids = torch.from_numpy(some.astype(np.int64)).to(device)
-        pp = torch.from_numpy(ranking.popularity.block(some)).to(device)
+        pp = torch.from_numpy(popular.block(some)).to(device)
         offset = torch.from_numpy(ranking.ties.offset[some])
         ties = (place + offset[:, None]).remainder_(n_items).to(device)
         hidden = tuple(t.to(device) for t in pairs_of(ranking.masked, some))

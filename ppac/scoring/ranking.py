@@ -154,8 +154,9 @@ class Block:
         self.n_items = ranking.masked.n_items
         self.k = k
         self.ids = torch.from_numpy(users.astype(np.int64))
-        self.gp = torch.from_numpy(ranking.popularity.gp)
-        self.touched = Touched.of(ranking.masked, ranking.popularity, users)
+        popular = scorer.popularity or ranking.popularity
+        self.gp = torch.from_numpy(popular.gp)
+        self.touched = Touched.of(ranking.masked, popular, users)
 
     def at(self, grid: Sequence[Weights]) -> Iterator[tuple[int, Heaps, Tensor]]:
         """Points of the grid, the heaps of untouched items and the scores of touched ones there.
