@@ -39,7 +39,8 @@ def main() -> None:
     digests = trained.data_digests(place)
     training = Training(cell, shared, valid, ranking, seed, where, digests)
     settings = {"train": config.model_dump(), **trained.settings_of(params, cell)}
-    candidates = wanted.candidates(settings, rng(seed, "search", *vars(cell).values()))
+    stream = rng(seed, "search", *vars(cell).values())
+    candidates = wanted.candidates(settings, cell.method, stream)
     trials = search.search(candidates, lambda some: training.trial(wanted, some))
     chosen = trials[0].settings if trials else settings
 

@@ -17,6 +17,7 @@ from ppac.evaluation import rank
 from ppac.scoring import dense
 from ppac.scoring.dense import sort_keys
 from ppac.scoring.lists import hits_of
+from ppac.scoring.method import Shared
 from ppac.scoring.ranking import Ranking, TieOrder
 from ppac.scoring.scorer import Scorer
 from ppac.scoring.selection import key_of, score_of
@@ -115,7 +116,7 @@ def test_hits_are_those_of_the_lists(seed, n_items, k):
 @pytest.mark.parametrize("name", ["mostpop", "mostppop", "ppgp"])
 def test_rankers_too(name):
     train = world(np.random.default_rng(5), 9, 200, 80)
-    r, scorer = ranking(train), find("rankers", name).Ranker()
+    r, scorer = ranking(train), find("rankers", name).Ranker(Shared(train, popularity_of(train)))
     grid = [dict(scorer.neutral)]
     fast = np.concatenate([top.items for top in r.top(scorer, USERS, grid, 40)])
     (slow,) = dense.top(scorer, r, USERS, grid, 40)

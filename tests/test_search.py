@@ -23,8 +23,9 @@ def config(**changes) -> SearchConfig:
 
 
 def test_candidates_are_the_configured_settings_and_others_of_the_grid():
-    found = config().candidates(SETTINGS, rng(0, "x"))
+    found = config().candidates(SETTINGS, "ips", rng(0, "x"))
     assert found[0] == SETTINGS
+    assert found[1] == SETTINGS | {"ips": {"exponent": 0.0}}  # its neutral value comes next
     assert len(found) == 3
     points = {(c["train"]["lr"], c["ips"]["exponent"]) for c in found}
     assert len(points) == 3 and points <= {(a, b) for a in (0.01, 0.1) for b in (0.0, 1.0)}
@@ -32,16 +33,16 @@ def test_candidates_are_the_configured_settings_and_others_of_the_grid():
 
 @pytest.mark.parametrize(("trials", "expected"), [(1, 1), (4, 4), (99, 4)])
 def test_a_budget_is_a_number_of_trials(trials, expected):
-    assert len(config(trials=trials).candidates(SETTINGS, rng(0, "x"))) == expected
+    assert len(config(trials=trials).candidates(SETTINGS, "ips", rng(0, "x"))) == expected
 
 
 def test_a_mistyped_key_of_the_grid_is_named():
     with pytest.raises(Problem, match=r"search.grid.ips.*'exponant'"):
-        config(grid={"ips": {"exponant": [1]}}).candidates(SETTINGS, rng(0, "x"))
+        config(grid={"ips": {"exponant": [1]}}).candidates(SETTINGS, "ips", rng(0, "x"))
 
 
 def test_the_best_trial_comes_first_and_the_configured_one_among_equals():
-    candidates = config(trials=4).candidates(SETTINGS, rng(0, "x"))
+    candidates = config(trials=4).candidates(SETTINGS, "ips", rng(0, "x"))
     scores = iter([0.2, 0.3, 0.3, 0.1])
     found = search(candidates, lambda some: Trial(some, 5, {"c": 1.0}, next(scores)))
     assert [trial.settings for trial in found[:2]] == candidates[1:3]
@@ -55,7 +56,6 @@ def test_the_chosen_training_ends_as_if_it_had_been_configured(prepared):
     """Its trial is its beginning, not a training of its own."""
     prepared.set("  trials: 1 ", "  trials: 3 ")
     prepared.set("  epochs: 20 ", "  epochs: 5 ")
-    prepared.set("ips: {exponent: [0.25, 0.5, 1.0]}", "ips: {exponent: [0.0, 0.5, 1.0]}")
     prepared.ok("train", *CELL)
     rows = pl.read_csv(prepared.folder / OUT / "search.csv")
     assert len(rows) == 3

@@ -28,23 +28,32 @@ class SearchConfig(Section):
     weights: dict[str, list[float]]
     grid: dict[str, dict[str, list[Any]]]
 
-    def candidates(self, settings: Settings, rng: np.random.Generator) -> list[Settings]:
-        """The configured settings, then as many others of the grid as there are trials for."""
-        axes = [
-            [(section, key, value) for value in values]
+    def candidates(
+        self, settings: Settings, method: str, rng: np.random.Generator
+    ) -> list[Settings]:
+        """The configured settings, the method's neutral ones, then others of the grid at random.
+
+        As many as there are trials for. A list of the grid begins at its neutral value, so that
+        no method is worse than its base model for want of trying it.
+        """
+        axes = {
+            section: [
+                [(section, key, value) for value in values]
+                for key, values in self.grid.get(section, {}).items()
+            ]
             for section in settings
-            for key, values in self.grid.get(section, {}).items()
-        ]
-        for axis in axes:
-            section, key, _ = axis[0]
+        }
+        for section, key, _ in (axis[0] for own in axes.values() for axis in own):
             if key not in settings[section]:
                 raise Problem(
                     f"{FILE}: 'search.grid.{section}' has '{key}', no key of '{section}'."
                 )
-        points = [changed(settings, point) for point in itertools.product(*axes)]
-        others = [point for point in points if point != settings]
-        chosen = rng.permutation(len(others))[: self.trials - 1]
-        return [settings, *(others[place] for place in chosen)]
+        neutral = changed(settings, tuple(axis[0] for axis in axes[method]))
+        points = itertools.product(*(axis for own in axes.values() for axis in own))
+        others = [changed(settings, point) for point in points]
+        drawn = [settings, neutral, *(others[place] for place in rng.permutation(len(others)))]
+        distinct = [point for place, point in enumerate(drawn) if point not in drawn[:place]]
+        return distinct[: self.trials]
 
 
 def changed(settings: Settings, point: tuple[tuple[str, str, Any], ...]) -> Settings:
