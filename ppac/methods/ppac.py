@@ -72,9 +72,11 @@ class Net(Method):
 
     def heads(self, users: Tensor, items: Tensor) -> Tensor:
         """f_PP and f_GP, before their sigmoid: (2, ..., B)."""
-        f_pp, first, last = self.f_pp, self.f_gp[0], self.f_gp[-1]
+        f_pp = self.f_pp
         if users.device.type != "cpu" or isinstance(f_pp, TowerHead):
             return torch.stack([f_pp.pair(users, items), self.f_gp(items).squeeze(-1)])
+        first, last = self.f_gp[0], self.f_gp[-1]
+        assert isinstance(first, nn.Linear) and isinstance(last, nn.Linear)
         weight = torch.cat([f_pp.item_half.weight, first.weight])
         bias = torch.cat([torch.zeros_like(first.bias), first.bias])
         lasts = torch.cat([f_pp.last.weight[0], last.weight[0]])

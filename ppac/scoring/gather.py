@@ -55,9 +55,7 @@ class TakeLagging(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         (rows,) = ctx.saved_tensors
         values = gradients[0].contiguous()
-        return torch.sparse_coo_tensor(
-            rows[None], values, ctx.shape, check_invariants=False
-        ), None
+        return torch.sparse_coo_tensor(rows[None], values, ctx.shape, check_invariants=False), None
 
 
 def dot(users: Tensor, items: Tensor) -> Tensor:
