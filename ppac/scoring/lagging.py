@@ -13,9 +13,10 @@ import torch
 from torch import Tensor, nn
 
 # What can be asked about a table without reading its values.
+PROPERTIES = ("shape", "device", "dtype", "grad", "requires_grad")
 ABOUT = {
-    getattr(Tensor, name).__get__ for name in ("shape", "device", "dtype", "grad", "requires_grad")
-} | {Tensor.grad.__set__, Tensor.size, Tensor.dim, Tensor.__len__, Tensor.__hash__}
+    getattr(getattr(Tensor, name), way) for name in PROPERTIES for way in ("__get__", "__set__")
+} | {Tensor.size, Tensor.dim, Tensor.__len__, Tensor.__hash__}
 
 
 class Updates(Protocol):

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from ppac.scoring.perceptron import through
 
 
-def perceptron(users: Tensor, items: Tensor, first: nn.Linear, rest: Sequence[nn.Linear]) -> Tensor:
+def perceptron(users: Tensor, items: Tensor, first: nn.Linear, rest: Sequence[nn.Module]) -> Tensor:
     """(..., B): relu(users + first(items)) through further linear layers, the last to one number.
 
     ``users`` (B, h) are the users' half of the first layer, ``items`` (..., B, d) the items
@@ -23,7 +23,7 @@ def perceptron(users: Tensor, items: Tensor, first: nn.Linear, rest: Sequence[nn
     """
     if users.device.type != "cpu" or users.dim() != 2:
         return through(users + first(items), rest)
-    weights = [parameter for layer in rest for parameter in (layer.weight, layer.bias)]
+    weights = [parameter for layer in rest for parameter in layer.parameters()]
     result: Tensor = Paired.apply(users, items, first.weight, *weights)
     return result
 

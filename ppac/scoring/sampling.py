@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
+import torch
 
 from ppac.core.compiled import kernel
 from ppac.core.interactions import Interactions
+from ppac.core.parallel import in_order
 
 ROUNDS = 20
+PIECE = 1 << 16  # pairs that one thread looks up at a time
 
 
 def sample_negatives(
@@ -32,7 +37,9 @@ def sample_negatives(
 
 def had(train: Interactions, users: np.ndarray, items: np.ndarray) -> np.ndarray:
     """Where the user has the item."""
-    return np.flatnonzero(train.contains(users, items))
+    starts = range(0, max(len(users), 1), PIECE)
+    pieces = (partial(train.contains, users[n : n + PIECE], items[n : n + PIECE]) for n in starts)
+    return np.flatnonzero(np.concatenate([*in_order(pieces, torch.get_num_threads())]))
 
 
 def trainable_pairs(train: Interactions) -> np.ndarray:

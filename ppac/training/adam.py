@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ppac.core.parallel import share_out
 from ppac.scoring.lagging import Lagging
-from ppac.training.row_updates import EPSILON, MOMENTUM, SHARES, SQUARES, make_up, update
+from ppac.training.row_updates import EPSILON, MOMENTUM, SHARES, SQUARES, link, make_up, update
 
 
 class Adam(torch.optim.Adam):
@@ -75,7 +75,7 @@ class Waiting:
         self.table = table.detach()
         self.state: dict[str, Tensor] = {}
         self.done = np.zeros(len(table), np.int32)  # steps that each row has made
-        self.first = np.full(len(table), -1, np.int32)  # scratch: see ``update``
+        self.first = np.empty(len(table), np.int32)  # see ``link``
         self.rates: list[tuple[float, float]] = []  # of each step: see ``rates_at``
 
     def step(self, state: dict[str, Tensor], gradient: Tensor, lr: float) -> None:
@@ -89,26 +89,29 @@ class Waiting:
         self.catch_up(rows)
         state["step"] += 1
         self.rates.append(rates_at(int(state["step"]), lr))
-        following = np.empty(len(rows), np.int32)
-        arrays = (*self.arrays(), rows.numpy(), values.numpy(), self.first, following)
-        self.run(update, *arrays, np.float32(self.rates[-1]), len(self.rates))
+        following = self.link(rows)
+        rate = np.array(self.rates[-1], np.float32)
+        self.run(update, following, values.numpy(), rate, len(self.rates))
 
     def catch_up(self, rows: Tensor | None = None) -> None:
         if not self.rates:
             return
-        which = np.arange(len(self.done)) if rows is None else rows.numpy()
-        self.run(make_up, *self.arrays(), which, np.array(self.rates, np.float32))
+        self.link(torch.arange(len(self.table)) if rows is None else rows)
+        self.run(make_up, np.array(self.rates, np.float32))
         if rows is None:
             self.rates.clear()
             self.done[:] = 0
 
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        means = (self.state["exp_avg"].numpy(), self.state["exp_avg_sq"].numpy())
-        return self.table.numpy(), *means, self.done
+    def link(self, rows: Tensor) -> np.ndarray:
+        following = np.empty(len(rows), np.int32)
+        link(rows.numpy(), self.first, following)
+        return following
 
     def run(self, kernel: Any, *arguments: Any) -> None:
         """Every share has rows of its own, so the threads do not matter to the result."""
-        share_out(lambda share: kernel(share, *arguments), SHARES, torch.get_num_threads())
+        means = (self.state["exp_avg"].numpy(), self.state["exp_avg_sq"].numpy())
+        arrays = (self.table.numpy(), *means, self.done, self.first, *arguments)
+        share_out(lambda share: kernel(share, *arrays), SHARES, torch.get_num_threads())
 
 
 def rates_at(step: int, lr: float) -> tuple[float, float]:

@@ -1,7 +1,8 @@
 """Adam's updates of some rows of a table, compiled. See ``ppac/training/adam.py``.
 
-Both kernels first list their rows, so that each is on its way from memory while the ones before
-it are worked on: the rows of a batch lie anywhere, and waiting for them would be most of the time.
+The rows of a batch lie anywhere, and waiting for them would be most of the time. So both kernels
+go through them in ascending order, each on its way from memory while the ones before it are
+worked on.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 from ppac.core.compiled import kernel, loose_kernel
 from ppac.scoring.propagation import LINE, prefetch
 
-SHARES = 4  # of a table's rows, for threads to take
+SHARES = 8  # of a table's rows, for threads to take
 MOMENTUM, SQUARES = 0.9, 0.999  # what one step keeps of either mean
 EPSILON = 1e-8
 FADED = 200  # steps without a gradient after which the momentum no longer moves a float32
@@ -28,6 +29,27 @@ def ask_for(row: int, table: np.ndarray, momentum: np.ndarray, squares: np.ndarr
         prefetch(squares.ctypes.data + row * width + line)
 
 
+@kernel
+def link(rows: np.ndarray, first: np.ndarray, following: np.ndarray) -> None:
+    """Where each row first is among the rows, or -1, and where it is next."""
+    first[:] = -1
+    for place in range(len(rows) - 1, -1, -1):
+        following[place] = first[rows[place]]
+        first[rows[place]] = place
+
+
+@kernel
+def listed(share: int, first: np.ndarray) -> np.ndarray:
+    """The linked rows of a share of the table."""
+    start, stop = len(first) * share // SHARES, len(first) * (share + 1) // SHARES
+    found = np.empty(stop - start, np.int64)
+    n = 0
+    for row in range(start, stop):
+        found[n] = row
+        n += first[row] >= 0
+    return found[:n]
+
+
 @loose_kernel
 def make_up(
     share: int,
@@ -35,28 +57,24 @@ def make_up(
     momentum: np.ndarray,
     squares: np.ndarray,
     done: np.ndarray,
-    rows: np.ndarray,
+    first: np.ndarray,
     rates: np.ndarray,
 ) -> None:
-    """The updates that the rows missed: their gradient was zero, so both means only shrank."""
+    """The updates that the linked rows missed: without a gradient both means only shrank."""
     width, now = table.shape[1], len(rates)
-    behind, since = np.empty(len(rows), np.int64), np.empty(len(rows), np.int32)
-    n = 0
+    root = np.empty(width, np.float32)
+    rows = listed(share, first)
     for place in range(len(rows)):
         row = rows[place]
-        if row % SHARES == share and done[row] < now:
-            behind[n], since[n] = row, done[row]
-            done[row] = now
-            n += 1
-    root = np.empty(width, np.float32)
-    for place in range(n):
-        ask_for(behind[min(place + AHEAD, n - 1)], table, momentum, squares)
-        mine, m, v = table[behind[place]], momentum[behind[place]], squares[behind[place]]
+        ask_for(rows[min(place + AHEAD, len(rows) - 1)], table, momentum, squares)
+        missed = now - done[row]
+        if not missed:
+            continue
+        mine, m, v = table[row], momentum[row], squares[row]
         for j in range(width):
             root[j] = np.sqrt(v[j])
-        missed = now - since[place]
         kept_m = kept_v = 1.0  # of both means, after so many steps
-        for step in range(since[place], since[place] + min(missed, FADED)):
+        for step in range(done[row], done[row] + min(missed, FADED)):
             kept_m *= MOMENTUM
             kept_v *= SQUARES
             of_m = np.float32(rates[step, 0] * kept_m)
@@ -68,6 +86,7 @@ def make_up(
         for j in range(width):
             m[j] *= np.float32(kept_m)
             v[j] *= np.float32(kept_v)
+        done[row] = now
 
 
 @loose_kernel
@@ -77,38 +96,26 @@ def update(
     momentum: np.ndarray,
     squares: np.ndarray,
     done: np.ndarray,
-    rows: np.ndarray,
-    values: np.ndarray,
     first: np.ndarray,
     following: np.ndarray,
+    values: np.ndarray,
     rate: np.ndarray,
     now: int,
 ) -> None:
-    """One step for each of the rows, whose gradient is the sum of its values, in their order.
-
-    ``first`` says where a row's first value is, and ``following`` where its next is.
-    """
+    """One step for the linked rows. A row's gradient is the sum of its values, in their order."""
     width = table.shape[1]
-    for place in range(len(rows) - 1, -1, -1):
-        if rows[place] % SHARES == share:
-            following[place] = first[rows[place]]
-            first[rows[place]] = place
-    firsts = np.empty(len(rows), np.int32)
-    n = 0
-    for place in range(len(rows)):
-        if rows[place] % SHARES == share and first[rows[place]] == place:
-            firsts[n] = place
-            first[rows[place]] = -1
-            n += 1
     total = np.empty(width, np.float32)
     old_m, new_m, of_m = np.float32(MOMENTUM), np.float32(1 - MOMENTUM), rate[0]
     old_v, new_v, of_root = np.float32(SQUARES), np.float32(1 - SQUARES), rate[1]
-    for place in range(n):
-        coming = firsts[min(place + AHEAD, n - 1)]
-        ask_for(rows[coming], table, momentum, squares)
+    rows = listed(share, first)
+    for place in range(len(rows)):
+        row = rows[place]
+        coming = rows[min(place + AHEAD, len(rows) - 1)]
+        ask_for(coming, table, momentum, squares)
+        for line in range(0, values.strides[0], LINE):
+            prefetch(values.ctypes.data + first[coming] * values.strides[0] + line)
         total[:] = 0
-        value = firsts[place]
-        row = rows[value]
+        value = first[row]
         while value >= 0:
             for j in range(width):
                 total[j] += values[value, j]

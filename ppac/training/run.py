@@ -41,7 +41,7 @@ class Training:
         config = TrainConfig.check(settings[TRAIN], TRAIN)
         return trained.Facts(
             cell=str(self.cell),
-            settings={name: values for name, values in settings.items() if name != TRAIN},
+            settings=trained.settings_of(settings, self.cell),
             train={"seed": self.seed, **self.compute, **config.decisive()},
             data=self.data,
         )
