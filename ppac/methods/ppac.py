@@ -102,6 +102,9 @@ class Net(Method):
         assert parts is not None
         return parts + (weights["gamma"] * pp + weights["beta"] * gp)
 
+    def added(self, gp: Tensor, weights: Mapping[str, float]) -> Tensor:
+        return weights["beta"] * gp
+
 
 class JointHead(nn.Module):
     """The paper's f_PP: a perceptron over user and item together.
