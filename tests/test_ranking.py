@@ -43,6 +43,13 @@ class Fixed(Scorer):
         return parts + (weights["gamma"] * pp + weights["beta"] * gp)
 
 
+class Adding(Fixed):
+    """The same, saying so."""
+
+    def added(self, gp, weights):
+        return weights["beta"] * gp
+
+
 def ranking(train: Interactions, memory_mb: int = 64, seed: int = 0) -> Ranking:
     ties = TieOrder.seeded(train.n_users, train.n_items, seed, "toy")
     return Ranking(train, popularity_of(train), ties, CPU, memory_mb)
@@ -75,14 +82,19 @@ def world(rng: np.random.Generator, users: int, items: int, n: int) -> Interacti
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 300), st.sampled_from([1, 3, 50]))
-def test_equals_ranking_with_torch_alone(seed, n_items, k):
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 300),
+    st.sampled_from([1, 3, 50]),
+    st.sampled_from([Fixed, Adding]),
+)
+def test_equals_ranking_with_torch_alone(seed, n_items, k, kind):
     """Every point of a grid, few distinct scores so that ties abound, several tiles."""
     rng = np.random.default_rng(seed)
     train = world(rng, 9, n_items, 60)
     scores = rng.choice([-1.0, -0.0, 0.0, 0.5, 2.0], size=(9, n_items))
     r = ranking(train)
-    scorer = Fixed(scores, weighted=True)
+    scorer = kind(scores, weighted=True)
     values = (0.0, 0.5, 4.0)
     grid = [{"gamma": g, "beta": -b} for g in values for b in values]
     with patch("ppac.scoring.ranking.TILE", 128), patch("ppac.scoring.ranking.BLOCK", 4):

@@ -35,6 +35,7 @@ def dot(dataset: str) -> Any:
         neutral = ppac.Net.neutral
         personal = ppac.Net.personal
         combine = ppac.Net.combine
+        added = ppac.Net.added
 
     model = training.untrained(Cell(dataset, "bprmf", "base")).model
     shared = Shared(data.train(dataset), data.unpopular(dataset))

@@ -22,3 +22,6 @@ class Net(Factored):
     ) -> Tensor:
         assert parts is not None
         return parts + weights["beta"] * gp
+
+    def added(self, gp: Tensor, weights: Mapping[str, float]) -> Tensor:
+        return weights["beta"] * gp

@@ -6,6 +6,7 @@ The first layer is split, W [u ; i] = W_u u + W_i i, so its halves are computed 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -68,7 +69,7 @@ def layers(left: Tensor, right: Tensor, rest: Sequence[nn.Module]) -> Tensor:
         rows = [room[: len(some)] for room in rooms]
         for b, user in enumerate(users):
             hidden, bias = some, user
-            for (matrix, next_bias), ready, room in zip(between, rows, rows[1:], strict=True):
+            for (matrix, next_bias), (ready, room) in zip(between, pairwise(rows), strict=True):
                 rectify(hidden, bias, ready)
                 hidden, bias = np.matmul(ready, matrix, out=room), next_bias
             add_up(hidden, bias, weight[:, 0], last_bias, out[b, first : first + TILE])

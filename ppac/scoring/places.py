@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ppac.core.compiled import kernel, lowest_bit
-from ppac.scoring.selection import NOTHING, RUN, key_of, reaching, score_of, turn_of
+from ppac.scoring.selection import NOTHING, RUN, ZEROS, key_of, reaching, score_of, turn_of
 
 
 @kernel
@@ -71,7 +71,7 @@ def count_ahead(
     bar = score_of(key)
     for run in range(0, len(scores), RUN):
         if run + RUN <= len(scores):
-            some = reaching(scores[run:].ctypes.data, bar)
+            some = reaching(scores[run:].ctypes.data, ZEROS.ctypes.data, bar)
         else:
             some = np.uint64(0)
             for p in range(run, len(scores)):

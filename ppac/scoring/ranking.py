@@ -7,34 +7,28 @@ a grid of such weights needs one pass over all items; the touched items join aft
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
-from ppac.core.errors import Problem
 from ppac.core.interactions import Interactions
 from ppac.core.parallel import in_order
 from ppac.core.popularity import Popularity
 from ppac.core.seeds import rng
 from ppac.scoring import dense
+from ppac.scoring.block import Block, Heaps, Hits, Top, Weights
 from ppac.scoring.lists import hits_of
-from ppac.scoring.places import mark_hits
 from ppac.scoring.scorer import Scorer
-from ppac.scoring.selection import EMPTY, NOTHING, finish, finite, select
-from ppac.scoring.touched import Touched
 
 T = TypeVar("T")
 TILE = 2048  # items, a multiple of selection.RUN
 BLOCK = 256  # users
-Weights = Mapping[str, float]
-Rest = tuple[float, ...]  # the weights that act on all items
 BYTES_PER_SCORE = 16  # of a tile: parts, scores and a temporary or two
 
 
@@ -54,25 +48,6 @@ class TieOrder:
         stream = rng(seed, "ties", dataset)
         place = stream.permutation(n_items).astype(np.int32)
         return cls(place, stream.integers(n_items, size=n_users, dtype=np.int32))
-
-
-@dataclass(frozen=True)
-class Top:
-    """The best items of some users at one point of a grid."""
-
-    users: np.ndarray  # (B,)
-    point: int
-    items: np.ndarray  # (B, k), best first; -1 where there are no more
-    scores: np.ndarray  # (B, k)
-
-
-@dataclass(frozen=True)
-class Hits:
-    """Where the relevant items are among the best of some users at one point of a grid."""
-
-    users: np.ndarray  # (B,)
-    point: int
-    hits: np.ndarray  # (B, k) bool
 
 
 @dataclass(frozen=True)
@@ -132,7 +107,7 @@ class Ranking:
 
         def work(some: np.ndarray) -> list[T]:
             with torch.inference_mode():
-                block = Block(self, scorer, some, k)
+                block = Block(self, scorer, some, k, TILE)
                 return [end(block, *point) for point in block.at(grid)]
 
         try:
@@ -143,84 +118,3 @@ class Ranking:
                     yield from done
         finally:
             torch.set_num_threads(threads)
-
-
-class Block:
-    """Some users, all items, a tile after the other."""
-
-    def __init__(self, ranking: Ranking, scorer: Scorer, users: np.ndarray, k: int) -> None:
-        self.scorer, self.users = scorer, users
-        self.ties = (ranking.ties.place, ranking.ties.offset[users])
-        self.n_items = ranking.masked.n_items
-        self.k = k
-        self.ids = torch.from_numpy(users.astype(np.int64))
-        popular = scorer.popularity or ranking.popularity
-        self.gp = torch.from_numpy(popular.gp)
-        self.touched = Touched.of(ranking.masked, popular, users)
-
-    def at(self, grid: Sequence[Weights]) -> Iterator[tuple[int, Heaps, Tensor]]:
-        """Points of the grid, the heaps of untouched items and the scores of touched ones there.
-
-        Points that differ in personal weights only share heaps.
-        """
-        groups: dict[Rest, list[int]] = defaultdict(list)
-        for point, weights in enumerate(grid):
-            rest = tuple(v for name, v in weights.items() if name not in self.scorer.personal)
-            groups[rest].append(point)
-        heaps = {rest: Heaps.empty(len(self.users), self.k) for rest in groups}
-        parts = self.pass_over_items({rest: grid[p[0]] for rest, p in groups.items()}, heaps)
-        pp, gp = torch.from_numpy(self.touched.pp), self.gp[self.touched.items]
-        for rest, points in groups.items():
-            for point in points:
-                scores = self.scorer.combine(parts, pp, gp, grid[point]).expand(pp.shape)
-                scores = scores.contiguous()
-                if not finite(scores.numpy()):
-                    raise Problem(dense.NOT_FINITE)
-                yield point, heaps[rest], scores
-
-    def pass_over_items(
-        self, groups: Mapping[Rest, Weights], heaps: Mapping[Rest, Heaps]
-    ) -> Tensor | None:
-        """Fill the heaps with items that pp does not touch; returns the parts of those it does."""
-        untouched = torch.zeros(())
-        kept: Tensor | None = None
-        for first in range(0, self.n_items, TILE):
-            tile = slice(first, min(first + TILE, self.n_items))
-            parts = self.scorer.parts(self.ids, tile)
-            if parts is not None:
-                kept = self.touched.room_for(parts) if kept is None else kept
-                self.touched.pick(parts, first, kept)
-            for rest, weights in groups.items():
-                scores = self.scorer.combine(parts, untouched, self.gp[tile], weights)
-                scores = scores.expand(len(self.users), tile.stop - first).contiguous()
-                hidden = self.touched.hidden
-                if not select(scores.numpy(), first, hidden, *self.ties, *heaps[rest]):
-                    raise Problem(dense.NOT_FINITE)
-        return kept
-
-    def join(self, point: int, heaps: Heaps, scores: Tensor) -> Top:
-        """The heaps and the touched items, sorted."""
-        items = np.empty(heaps.items.shape, np.int32)
-        values = np.empty(heaps.items.shape, np.float32)
-        candidates = (scores.numpy(), self.touched.items, self.touched.starts)
-        finish(*heaps, *candidates, *self.ties, items, values)
-        return Top(self.users, point, items, values)
-
-    def find(self, point: int, heaps: Heaps, scores: Tensor, relevant: Interactions) -> Hits:
-        """Where among both the relevant items are."""
-        hits = np.zeros(heaps.items.shape, np.bool_)
-        touched = (scores.numpy(), self.touched.items, self.touched.starts)
-        wanted = (relevant.indptr, relevant.items)
-        mark_hits(tuple(heaps), touched, wanted, self.ties, self.users, hits)
-        return Hits(self.users, point, hits)
-
-
-class Heaps(NamedTuple):
-    """The best so far, (B, k) each; see selection.py."""
-
-    keys: np.ndarray
-    items: np.ndarray
-
-    @classmethod
-    def empty(cls, users: int, k: int) -> Heaps:
-        return cls(np.full((users, k), NOTHING), np.full((users, k), EMPTY))

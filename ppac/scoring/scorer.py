@@ -31,6 +31,11 @@ class Scorer(ABC):
         several things. Nothing, without a model."""
         return None
 
+    def added(self, gp: Tensor, weights: Mapping[str, float]) -> Tensor | None:
+        """What ``combine`` adds to parts (B, n) where pp is 0, for each item (n,), if adding is
+        all it does: a grid of such weights is then one pass over the parts."""
+        return None
+
     @abstractmethod
     def combine(
         self, parts: Tensor | None, pp: Tensor, gp: Tensor, weights: Mapping[str, float]

@@ -17,6 +17,7 @@ from numba import types
 from ppac.core.compiled import intrinsic, kernel, lowest_bit, splat
 
 RUN = 64  # scores compared at a time: a bit each in a word
+ZEROS = np.zeros(RUN, np.float32)  # what is added to a run that is scores already
 EMPTY = np.int32(-1)  # in place of an item
 LAST_TURN = 2**31 - 1
 NOTHING = (-2139095041 << 32) - LAST_TURN  # its key: -inf, and after everything else
@@ -63,39 +64,43 @@ def offer(keys: np.ndarray, items: np.ndarray, key: int, item: int, n: int) -> N
 
 @kernel
 def select(
-    tile: np.ndarray,  # (B, n) scores
+    tile: np.ndarray,  # (B, n)
     first: int,  # the item of column 0, a multiple of RUN
+    added: np.ndarray,  # (G, I) what each of some groups adds to it: together, the scores
     hidden: np.ndarray,  # (B, ceil(I / RUN)) words: a bit for each item not for this user
     place: np.ndarray,  # (I,) the tie order
     offset: np.ndarray,  # (B,) where it begins for each user
-    keys: np.ndarray,  # (B, k), with items: the heaps
+    keys: np.ndarray,  # (G, B, k), with items: the heaps
     items: np.ndarray,
 ) -> bool:
-    """Offer a tile of scores; whether all of them are finite."""
+    """Offer a tile of scores to each group; whether all of them are finite."""
     fine = True
     n, n_items = tile.shape[1], len(place)
     for b in range(len(tile)):
         row = tile[b]
-        held, whose = keys[b], items[b]
-        bar = score_of(held[0])
-        for run in range(0, n, RUN):
-            if run + RUN <= n:
-                address = row[run:].ctypes.data
-                fine &= not wild(address)
-                hits = reaching(address, bar)
-            else:
-                hits = np.uint64(0)
-                for i in range(run, n):
-                    fine &= abs(row[i]) < np.inf
-                    hits |= np.uint64(row[i] >= bar) << np.uint64(i - run)
-            hits &= ~hidden[b, (first + run) // RUN]
-            while hits != 0:
-                i = run + lowest_bit(hits)
-                hits &= hits - np.uint64(1)
-                if row[i] >= bar:  # which has risen since the run was compared
-                    turn = turn_of(place[first + i], offset[b], n_items)
-                    offer(held, whose, key_of(row[i], turn), first + i, len(held))
-                    bar = score_of(held[0])
+        for g in range(len(added)):  # while the row is in the first-level cache
+            more = added[g, first:]
+            held, whose = keys[g, b], items[g, b]
+            bar = score_of(held[0])
+            for run in range(0, n, RUN):
+                if run + RUN <= n:
+                    addresses = row[run:].ctypes.data, more[run:].ctypes.data
+                    fine &= not wild(*addresses)
+                    hits = reaching(*addresses, bar)
+                else:
+                    hits = np.uint64(0)
+                    for i in range(run, n):
+                        fine &= abs(row[i] + more[i]) < np.inf
+                        hits |= np.uint64(row[i] + more[i] >= bar) << np.uint64(i - run)
+                hits &= ~hidden[b, (first + run) // RUN]
+                while hits != 0:
+                    i = run + lowest_bit(hits)
+                    hits &= hits - np.uint64(1)
+                    score = row[i] + more[i]
+                    if score >= bar:  # which has risen since the run was compared
+                        turn = turn_of(place[first + i], offset[b], n_items)
+                        offer(held, whose, key_of(score, turn), first + i, len(held))
+                        bar = score_of(held[0])
     return fine
 
 
@@ -140,33 +145,34 @@ def finite(values: np.ndarray) -> bool:
 
 
 @intrinsic
-def reaching(typing: Any, address: Any, bar: Any) -> tuple[Any, Any]:
-    """Which of a run of scores are at least ``bar``: a bit each."""
+def reaching(typing: Any, address: Any, more: Any, bar: Any) -> tuple[Any, Any]:
+    """Which of a run of sums are at least ``bar``: a bit each."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        run, bar = load_run(builder, args[0]), args[1]
+        run, bar = load_sums(builder, *args[:2]), args[2]
         enough = builder.fcmp_ordered(">=", run, splat(builder, bar, run.type))
         return builder.bitcast(enough, ir.IntType(64))
 
-    return types.uint64(types.int64, types.float32), code
+    return types.uint64(types.int64, types.int64, types.float32), code
 
 
 @intrinsic
-def wild(typing: Any, address: Any) -> tuple[Any, Any]:
-    """Whether a run of scores has an inf or a nan."""
+def wild(typing: Any, address: Any, more: Any) -> tuple[Any, Any]:
+    """Whether a run of sums has an inf or a nan."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        run = load_run(builder, args[0])
+        run = load_sums(builder, *args)
         none = builder.fsub(run, run)  # 0, if the score is finite
         word = builder.fcmp_unordered("!=", none, ir.Constant(run.type, [0.0] * RUN))
         word = builder.bitcast(word, ir.IntType(64))
         return builder.icmp_unsigned("!=", word, ir.Constant(word.type, 0))
 
-    return types.boolean(types.int64), code
+    return types.boolean(types.int64, types.int64), code
 
 
-def load_run(builder: Any, address: Any) -> Any:
+def load_sums(builder: Any, *addresses: Any) -> Any:
     vector = ir.VectorType(ir.FloatType(), RUN)
-    value = builder.load(builder.inttoptr(address, vector.as_pointer()))
-    value.align = 4
-    return value
+    values = [builder.load(builder.inttoptr(at, vector.as_pointer())) for at in addresses]
+    for value in values:
+        value.align = 4
+    return builder.fadd(*values)

@@ -11,8 +11,9 @@ import torch
 from ppac.core.interactions import Interactions
 from ppac.metrics import ndcg, recall
 from ppac.progress import bar
+from ppac.scoring.block import Hits
 from ppac.scoring.lists import Lists
-from ppac.scoring.ranking import Hits, Ranking
+from ppac.scoring.ranking import Ranking
 from ppac.scoring.scorer import Scorer
 from ppac.scoring.selection import EMPTY
 
