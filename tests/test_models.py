@@ -16,6 +16,7 @@ from ppac.core.layout import Cell
 from ppac.core.seeds import rng
 from ppac.scoring import trained
 from ppac.scoring.method import Batch, Method, Shared, bpr
+from ppac.scoring.propagation import Graph
 from ppac.scoring.ranking import Ranking, TieOrder
 from ppac.scoring.sampling import sample_negatives
 from ppac.training.checkpoints import Checkpoint
@@ -179,6 +180,16 @@ def test_lightgcn_propagates_as_defined(board):
         for z in (got, expected)
     )
     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("width", [5, 32, 70, 100])
+def test_columns_are_propagated_alike_in_tables_of_any_width(board, width):
+    graph = Graph(board)
+    users, items = torch.randn(2, 50, 128, generator=torch.manual_seed(0))
+    wide = graph.propagate(users, items, 3)
+    narrow = graph.propagate(users[:, :width], items[:, :width], 3)
+    for one, other in zip(wide, narrow, strict=True):
+        torch.testing.assert_close(one[:, :width], other, rtol=1e-5, atol=1e-6)
 
 
 def test_items_nobody_has_can_be_ranked():

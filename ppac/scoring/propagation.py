@@ -6,7 +6,7 @@ the gradient is propagated by the very same function.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from ppac.core.interactions import Interactions
 from ppac.core.parallel import share_out
 
 SHARES = 8  # of either side's rows, for threads to take
-BLOCK = 64  # columns: a number known to the compiler keeps their sums in registers
+BLOCK, HALF = 64, 32  # columns: a number known to the compiler keeps their sums in registers
 AHEAD = 16  # edges: their rows are on the way from memory while the ones before are added
 LINE = 64  # bytes of a cache line
 Pair = tuple[Tensor, Tensor]
@@ -129,6 +129,7 @@ def receive(
 ) -> None:
     """out[names] = (ego + graph @ table) scale, for some rows, by blocks of columns."""
     whole = table.shape[1] // BLOCK * BLOCK
+    known = table.shape[1] // HALF * HALF
     for r in range(first, last):
         total, own = out[names[r]], ego[r]
         for j in range(len(total)):
@@ -137,43 +138,53 @@ def receive(
         degree = indptr[r + 1] - indptr[r]
         for column in range(0, whole, BLOCK):
             gather(total, table, column, mine, weights[indptr[r] :], degree)
+        if known > whole:
+            gather_half(total, table, whole, mine, weights[indptr[r] :], degree)
         for e in range(degree):
-            for j in range(whole, len(total)):
+            for j in range(known, len(total)):
                 total[j] += weights[indptr[r] + e] * table[mine[e], j]
         if scale != 1:
             for j in range(len(total)):
                 total[j] *= scale
 
 
-@loose_kernel
-def gather(
-    total: np.ndarray,
-    table: np.ndarray,
-    column: int,
-    rows: np.ndarray,
-    weights: np.ndarray,
-    n: int,
-) -> None:
-    """total += weights[:n] @ table[rows[:n]], four rows at a time, BLOCK columns from one on."""
-    base, width = table.ctypes.data + 4 * column, table.strides[0]
-    total = total[column:]
-    e = 0
-    while e + 4 <= n:
-        for ahead in range(e + AHEAD, e + AHEAD + 4):
-            row = base + np.int64(rows[min(ahead, len(rows) - 1)]) * width
-            for line in range(0, 4 * BLOCK, LINE):
-                prefetch(row + line)
-        a, b = table[rows[e]][column:], table[rows[e + 1]][column:]
-        c, d = table[rows[e + 2]][column:], table[rows[e + 3]][column:]
-        w, x, y, z = weights[e], weights[e + 1], weights[e + 2], weights[e + 3]
-        for j in range(BLOCK):
-            total[j] += w * a[j] + x * b[j] + y * c[j] + z * d[j]
-        e += 4
-    while e < n:
-        a, w = table[rows[e]][column:], weights[e]
-        for j in range(BLOCK):
-            total[j] += w * a[j]
-        e += 1
+def gatherer(block: int) -> Callable[..., None]:
+    """A kernel for so many columns."""
+
+    @loose_kernel
+    def gather(
+        total: np.ndarray,
+        table: np.ndarray,
+        column: int,
+        rows: np.ndarray,
+        weights: np.ndarray,
+        n: int,
+    ) -> None:
+        """total += weights[:n] @ table[rows[:n]], four rows at a time, some columns from one on."""
+        base, width = table.ctypes.data + 4 * column, table.strides[0]
+        total = total[column:]
+        e = 0
+        while e + 4 <= n:
+            for ahead in range(e + AHEAD, e + AHEAD + 4):
+                row = base + np.int64(rows[min(ahead, len(rows) - 1)]) * width
+                for line in range(0, 4 * block, LINE):
+                    prefetch(row + line)
+            a, b = table[rows[e]][column:], table[rows[e + 1]][column:]
+            c, d = table[rows[e + 2]][column:], table[rows[e + 3]][column:]
+            w, x, y, z = weights[e], weights[e + 1], weights[e + 2], weights[e + 3]
+            for j in range(block):
+                total[j] += w * a[j] + x * b[j] + y * c[j] + z * d[j]
+            e += 4
+        while e < n:
+            a, w = table[rows[e]][column:], weights[e]
+            for j in range(block):
+                total[j] += w * a[j]
+            e += 1
+
+    return gather
+
+
+gather, gather_half = gatherer(BLOCK), gatherer(HALF)
 
 
 @intrinsic
