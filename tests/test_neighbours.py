@@ -143,6 +143,16 @@ def test_counts_beyond_255_and_two_hundred_neighbours():
     assert nearest_users(train, 200).rows() == matrix_neighbours(train, 200)
 
 
+@pytest.mark.parametrize("size", [254, 255, 256, 257, 512])
+def test_a_byte_does_not_overflow(size):
+    """Twins whose rare items are counted along lists: as many in common as a byte just holds."""
+    twins = np.arange(6) // 2
+    items = (twins[:, None] * size + np.arange(size)).ravel()
+    train = Interactions.of(np.repeat(np.arange(6), size), items, 6, 3 * size)
+    twin = [(u, 1, u ^ 1, 1.0) for u in range(6)]
+    assert nearest_users(train, 2).rows() == twin
+
+
 def test_the_search_keeps_to_little_memory():
     """30,000 users with dense overlaps: 450 million pairs; the address space is limited."""
     script = """

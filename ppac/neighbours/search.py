@@ -31,7 +31,7 @@ from ppac.neighbours.scanning import scan_counts, scan_planes
 from ppac.progress import bar
 
 TILE = 32768  # candidates at a time: their counts, a byte each, stay in a cache
-STRETCH = 256  # users that a thread takes at a time
+STRETCH = 256  # users of like size that a thread takes at a time
 LOWER = 0.6  # the bar goes down in such steps until k candidates are found,
 FAINT = 0.01  # and from here to nothing
 
@@ -75,7 +75,7 @@ def search(indptr: np.ndarray, items: np.ndarray, n_items: int, k: int, tile: in
 def meet(
     users: Users, tile: Tile, own: bool, best: Best, scratch: Scratch, begin: int, end: int
 ) -> None:
-    """Offer a tile's candidates to users of the same tile, or to those of others."""
+    """Offer a tile's candidates to users ``begin`` to ``end`` of the same tile, or of others."""
     planes, counts, rows, hits = scratch
     hint = 0.5
     for u in range(begin, end):
