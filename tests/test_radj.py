@@ -38,7 +38,7 @@ def dense_graph(train, r):
     return degree[:, None] ** (r - 1) * graph * degree**-r
 
 
-@pytest.mark.parametrize("r", [0.0, 0.25, 0.5, 0.7, 1.0])
+@pytest.mark.parametrize("r", [0.0, 0.25, 0.5, 0.7, 1.0, 1.5])
 def test_it_propagates_as_defined_both_ways(train, r):
     net = build(train, "lightgcn", "r-adj", r=r)
     ego = torch.cat(net.model.ego()).detach().double().requires_grad_()

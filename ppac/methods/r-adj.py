@@ -22,7 +22,7 @@ NEEDS_GRAPH = True
 
 
 class Config(Section):
-    r: float = Field(ge=0, le=1)
+    r: float = Field(ge=0, le=2)
 
 
 class Net(Method):
