@@ -36,8 +36,7 @@ def main() -> None:
     ties = TieOrder.seeded(train.n_users, train.n_items, seed, cell.dataset)
     ranking = Ranking(train, shared.popularity, ties, device, compute.memory_mb)
     where = {**compute.model_dump(), "device": str(device)}
-    digests = trained.data_digests(place)
-    training = Training(cell, shared, valid, ranking, seed, where, digests)
+    training = Training(cell, shared, valid, ranking, seed, where, trained.data_digests(place))
     settings = {"train": config.model_dump(), **trained.settings_of(params, cell)}
     stream = rng(seed, "search", *vars(cell).values())
     candidates = wanted.candidates(settings, cell.method, stream)
