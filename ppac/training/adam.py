@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ppac.core.parallel import share_out
 from ppac.scoring.lagging import Lagging
+from ppac.scoring.team import together
 from ppac.training.row_updates import EPSILON, MOMENTUM, SHARES, SQUARES, link, make_up, update
 
 
@@ -86,32 +86,42 @@ class Waiting:
             state["exp_avg_sq"] = torch.zeros_like(self.table)
         self.state = state
         rows, values = gradient._indices()[0], gradient._values().contiguous()
-        self.catch_up(rows)
+        if not (self.done[rows.numpy()] == len(self.rates)).all():
+            self.catch_up()  # a gradient that did not come through ``take``
         state["step"] += 1
         self.rates.append(rates_at(int(state["step"]), lr))
         following = self.link(rows)
         rate = np.array(self.rates[-1], np.float32)
         self.run(update, following, values.numpy(), rate, len(self.rates))
 
-    def catch_up(self, rows: Tensor | None = None) -> None:
+    def take(self, rows: Tensor) -> Tensor:
         if not self.rates:
-            return
-        self.link(torch.arange(len(self.table)) if rows is None else rows)
-        self.run(make_up, np.array(self.rates, np.float32))
-        if rows is None:
+            return self.table.index_select(0, rows)
+        out = torch.empty(len(rows), self.table.shape[1])
+        self.make_up(rows, out)
+        return out
+
+    def catch_up(self) -> None:
+        if self.rates:
+            self.make_up(torch.arange(len(self.table)), torch.empty(0, self.table.shape[1]))
             self.rates.clear()
             self.done[:] = 0
 
+    def make_up(self, rows: Tensor, out: Tensor) -> None:
+        following = self.link(rows)
+        self.run(make_up, following, np.array(self.rates, np.float32), out.numpy())
+
     def link(self, rows: Tensor) -> np.ndarray:
         following = np.empty(len(rows), np.int32)
-        link(rows.numpy(), self.first, following)
+        if not link(rows.numpy(), self.first, following):
+            raise IndexError(f"rows of a table of {len(self.table)} that it does not have")
         return following
 
     def run(self, kernel: Any, *arguments: Any) -> None:
         """Every share has rows of its own, so the threads do not matter to the result."""
         means = (self.state["exp_avg"].numpy(), self.state["exp_avg_sq"].numpy())
         arrays = (self.table.numpy(), *means, self.done, self.first, *arguments)
-        share_out(lambda share: kernel(share, *arrays), SHARES, torch.get_num_threads())
+        together(lambda share: kernel(share, *arrays), SHARES)
 
 
 def rates_at(step: int, lr: float) -> tuple[float, float]:

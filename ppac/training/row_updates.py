@@ -30,12 +30,15 @@ def ask_for(row: int, table: np.ndarray, momentum: np.ndarray, squares: np.ndarr
 
 
 @kernel
-def link(rows: np.ndarray, first: np.ndarray, following: np.ndarray) -> None:
-    """Where each row first is among the rows, or -1, and where it is next."""
+def link(rows: np.ndarray, first: np.ndarray, following: np.ndarray) -> bool:
+    """Where each row first is among the rows, or -1, and where it is next; whether all exist."""
     first[:] = -1
     for place in range(len(rows) - 1, -1, -1):
+        if not 0 <= rows[place] < len(first):
+            return False
         following[place] = first[rows[place]]
         first[rows[place]] = place
+    return True
 
 
 @kernel
@@ -58,9 +61,14 @@ def make_up(
     squares: np.ndarray,
     done: np.ndarray,
     first: np.ndarray,
+    following: np.ndarray,
     rates: np.ndarray,
+    out: np.ndarray,
 ) -> None:
-    """The updates that the linked rows missed: without a gradient both means only shrank."""
+    """The updates that the linked rows missed: without a gradient both means only shrank.
+
+    They are then copied to ``out``, each to all of its places there, if it has any.
+    """
     width, now = table.shape[1], len(rates)
     root = np.empty(width, np.float32)
     rows = listed(share, first)
@@ -68,8 +76,6 @@ def make_up(
         row = rows[place]
         ask_for(rows[min(place + AHEAD, len(rows) - 1)], table, momentum, squares)
         missed = now - done[row]
-        if not missed:
-            continue
         mine, m, v = table[row], momentum[row], squares[row]
         for j in range(width):
             root[j] = np.sqrt(v[j])
@@ -83,10 +89,14 @@ def make_up(
                 mine[j] -= of_m * m[j] / (of_root * root[j] + np.float32(EPSILON))
         if missed > FADED:
             kept_m, kept_v = MOMENTUM**missed, SQUARES**missed
-        for j in range(width):
+        for j in range(width if missed else 0):
             m[j] *= np.float32(kept_m)
             v[j] *= np.float32(kept_v)
         done[row] = now
+        to = first[row] if len(out) else -1
+        while to >= 0:
+            out[to] = mine
+            to = following[to]
 
 
 @loose_kernel
