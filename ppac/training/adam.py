@@ -2,8 +2,9 @@
 
 A step's gradient reaches only the rows of its batch, but Adam moves all the others too, by what
 is left of their momentum. That is put off: a row n steps behind makes n small updates in one go,
-in the cache, when ``take`` reads it, and all rows when anything else does. The numbers are those
-of ``torch.optim.Adam``, up to rounding.
+in the cache, when ``take`` reads it, and all rows when anything else does. Where a batch has a
+good part of a table's rows, passing over all of them is faster, and none waits; the gradient still
+has only the batch's. The numbers are those of ``torch.optim.Adam``, up to rounding.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from torch import Tensor, nn
 from ppac.scoring.lagging import Lagging
 from ppac.scoring.team import together
 from ppac.training.row_updates import EPSILON, MOMENTUM, SHARES, SQUARES, link, make_up, update
+
+SCATTERED = 8  # times as long as a row in passing takes a row that is fetched from anywhere
 
 
 class Adam(torch.optim.Adam):
@@ -86,13 +89,16 @@ class Waiting:
             state["exp_avg_sq"] = torch.zeros_like(self.table)
         self.state = state
         rows, values = gradient._indices()[0], gradient._values().contiguous()
-        if not (self.done[rows.numpy()] == len(self.rates)).all():
-            self.catch_up()  # a gradient that did not come through ``take``
+        whole = len(rows) * SCATTERED > len(self.table)
+        if whole or (self.done[rows.numpy()] != len(self.rates)).any():
+            self.catch_up()  # the latter: a gradient that did not come through ``take``
         state["step"] += 1
-        self.rates.append(rates_at(int(state["step"]), lr))
+        rate = rates_at(int(state["step"]), lr)
+        if not whole:
+            self.rates.append(rate)
         following = self.link(rows)
-        rate = np.array(self.rates[-1], np.float32)
-        self.run(update, following, values.numpy(), rate, len(self.rates))
+        now = len(self.rates)
+        self.run(update, following, values.numpy(), np.array(rate, np.float32), now, whole)
 
     def take(self, rows: Tensor) -> Tensor:
         if not self.rates:

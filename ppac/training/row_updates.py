@@ -42,14 +42,14 @@ def link(rows: np.ndarray, first: np.ndarray, following: np.ndarray) -> bool:
 
 
 @kernel
-def listed(share: int, first: np.ndarray) -> np.ndarray:
-    """The linked rows of a share of the table."""
+def listed(share: int, first: np.ndarray, whole: bool) -> np.ndarray:
+    """The linked rows of a share of the table, or all of it."""
     start, stop = len(first) * share // SHARES, len(first) * (share + 1) // SHARES
     found = np.empty(stop - start, np.int64)
     n = 0
     for row in range(start, stop):
         found[n] = row
-        n += first[row] >= 0
+        n += whole or first[row] >= 0
     return found[:n]
 
 
@@ -71,7 +71,7 @@ def make_up(
     """
     width, now = table.shape[1], len(rates)
     root = np.empty(width, np.float32)
-    rows = listed(share, first)
+    rows = listed(share, first, False)
     for place in range(len(rows)):
         row = rows[place]
         ask_for(rows[min(place + AHEAD, len(rows) - 1)], table, momentum, squares)
@@ -111,18 +111,20 @@ def update(
     values: np.ndarray,
     rate: np.ndarray,
     now: int,
+    whole: bool,
 ) -> None:
-    """One step for the linked rows. A row's gradient is the sum of its values, in their order."""
+    """One step for the linked rows, or for all, whose gradient is the sum of their values."""
     width = table.shape[1]
     total = np.empty(width, np.float32)
     old_m, new_m, of_m = np.float32(MOMENTUM), np.float32(1 - MOMENTUM), rate[0]
     old_v, new_v, of_root = np.float32(SQUARES), np.float32(1 - SQUARES), rate[1]
-    rows = listed(share, first)
+    rows = listed(share, first, whole)
     for place in range(len(rows)):
         row = rows[place]
         coming = rows[min(place + AHEAD, len(rows) - 1)]
-        ask_for(coming, table, momentum, squares)
-        for line in range(0, values.strides[0], LINE):
+        if not whole:  # else the processor sees what comes
+            ask_for(coming, table, momentum, squares)
+        for line in range(0, values.strides[0] if first[coming] >= 0 else 0, LINE):
             prefetch(values.ctypes.data + first[coming] * values.strides[0] + line)
         total[:] = 0
         value = first[row]
