@@ -66,7 +66,7 @@ def assert_same(net: Net, optimiser, slow: Net, its) -> None:
 @settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
-    rows=st.integers(1, 40),
+    rows=st.integers(1, 150),
     width=st.integers(1, 17),
     steps=st.lists(
         st.tuples(st.integers(0, 12), st.booleans(), st.booleans()), min_size=1, max_size=25
@@ -92,9 +92,9 @@ def threads_kept():
 
 
 def test_a_row_that_waited_long():
-    net, optimiser, slow, its = twins(0, 9, 8, 0.05)
+    net, optimiser, slow, its = twins(0, 40, 8, 0.05)
     for pair in ((net, optimiser), (slow, its)):
-        train(*pair, torch.arange(9))
+        train(*pair, torch.arange(40))
         for _ in range(3 * FADED):
             train(*pair, torch.tensor([4]))
     assert_same(net, optimiser, slow, its)
@@ -105,7 +105,7 @@ READERS = {
     "index": lambda table: table[3],
     "in a list": lambda table: torch.cat([table, table])[3],
     "keyword": lambda table: torch.sum(input=table),
-    "right operand": lambda table: torch.ones(2, 9) @ table,
+    "right operand": lambda table: torch.ones(2, 40) @ table,
     "embedding": lambda table: nn.functional.embedding(torch.tensor([3]), table),
     "copy": lambda table: copy.deepcopy(table).detach(),
     "array": lambda table: torch.from_numpy(table.detach().numpy().copy()),
@@ -115,8 +115,8 @@ READERS = {
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS.keys())
 def test_no_reader_sees_a_row_that_is_behind(reader):
-    net, optimiser, slow, its = twins(1, 9, 8, 0.05)
-    for rows in (torch.arange(9), torch.tensor([0]), torch.tensor([1])):
+    net, optimiser, slow, its = twins(1, 40, 8, 0.05)
+    for rows in (torch.arange(40), torch.tensor([0]), torch.tensor([1])):
         for pair in ((net, optimiser), (slow, its)):
             train(*pair, rows)
     with torch.no_grad():
@@ -125,12 +125,12 @@ def test_no_reader_sees_a_row_that_is_behind(reader):
 
 
 def test_what_is_saved_is_up_to_date_and_goes_on_the_same():
-    net, optimiser, _, _ = twins(2, 9, 8, 0.05)
-    for rows in (torch.arange(9), torch.tensor([0]), torch.tensor([1])):
+    net, optimiser, _, _ = twins(2, 40, 8, 0.05)
+    for rows in (torch.arange(40), torch.tensor([0]), torch.tensor([1])):
         train(net, optimiser, rows)
     optimiser.settle()
     saved = copy.deepcopy((net.state_dict(), optimiser.state_dict()))
-    other = Net(9, 8)
+    other = Net(40, 8)
     its = Adam(other.parameters(), 0.05)
     other.load_state_dict(saved[0])
     its.load_state_dict(saved[1])

@@ -13,6 +13,9 @@ from torch import Tensor
 
 from ppac.core.compiled import kernel, loose_kernel
 from ppac.scoring.lagging import Lagging
+from ppac.scoring.team import together
+
+SHARES = 4  # of a batch, for threads to take
 
 
 def take(table: Tensor, rows: Tensor) -> Tensor:
@@ -45,11 +48,9 @@ class TakeLagging(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, table: Lagging, rows: Tensor) -> Tensor:
         assert table.updates
-        table.updates.catch_up(rows)
         ctx.save_for_backward(rows)
         ctx.shape = table.shape
-        with torch._C.DisableTorchFunctionSubclass():
-            return table.index_select(0, rows)
+        return table.updates.take(rows)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
@@ -73,7 +74,7 @@ class Dot(torch.autograd.Function):
         ctx.save_for_backward(users, items)
         out = torch.empty(items.shape[:-1])
         flat = items.view(-1, *users.shape)
-        multiply(users.numpy(), flat.numpy(), out.view(flat.shape[:-1]).numpy())
+        over_batch(multiply, users, flat, out.view(flat.shape[:-1]))
         return out
 
     @staticmethod
@@ -83,14 +84,21 @@ class Dot(torch.autograd.Function):
         flat = items.view(-1, *users.shape)
         gradient = gradients[0].contiguous().view(flat.shape[:-1])
         tensors = (gradient, users, flat, to_users, to_items.view(flat.shape))
-        multiply_back(*(tensor.numpy() for tensor in tensors))
+        over_batch(multiply_back, *tensors)
         return to_users, to_items
 
 
+def over_batch(kernel: Any, *tensors: Tensor) -> None:
+    """``kernel(share, *tensors)`` for every share of a batch."""
+    arrays = [tensor.detach().numpy() for tensor in tensors]
+    together(lambda share: kernel(share, *arrays), SHARES)
+
+
 @loose_kernel
-def multiply(users: np.ndarray, items: np.ndarray, out: np.ndarray) -> None:
+def multiply(share: int, users: np.ndarray, items: np.ndarray, out: np.ndarray) -> None:
+    size = len(users)
     for n in range(len(items)):
-        for b in range(len(users)):
+        for b in range(size * share // SHARES, size * (share + 1) // SHARES):
             user, item = users[b], items[n, b]
             total = np.float32(0)
             for j in range(len(user)):
@@ -100,13 +108,15 @@ def multiply(users: np.ndarray, items: np.ndarray, out: np.ndarray) -> None:
 
 @loose_kernel
 def multiply_back(
+    share: int,
     gradient: np.ndarray,
     users: np.ndarray,
     items: np.ndarray,
     to_users: np.ndarray,
     to_items: np.ndarray,
 ) -> None:
-    for b in range(len(users)):
+    size = len(users)
+    for b in range(size * share // SHARES, size * (share + 1) // SHARES):
         user, to_user = users[b], to_users[b]
         for j in range(len(user)):
             to_user[j] = 0

@@ -22,8 +22,11 @@ ABOUT = {
 class Updates(Protocol):
     """The updates that were put off."""
 
-    def catch_up(self, rows: Tensor | None = None) -> None:
-        """Make those of some rows, or all."""
+    def take(self, rows: Tensor) -> Tensor:
+        """Some rows, after their updates."""
+
+    def catch_up(self) -> None:
+        """Make all of them."""
 
 
 class Lagging(nn.Parameter):

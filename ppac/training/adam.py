@@ -2,8 +2,9 @@
 
 A step's gradient reaches only the rows of its batch, but Adam moves all the others too, by what
 is left of their momentum. That is put off: a row n steps behind makes n small updates in one go,
-in the cache, when ``take`` reads it, and all rows when anything else does. The numbers are those
-of ``torch.optim.Adam``, up to rounding.
+in the cache, when ``take`` reads it, and all rows when anything else does. Where a batch has a
+good part of a table's rows, passing over all of them is faster, and none waits; the gradient still
+has only the batch's. The numbers are those of ``torch.optim.Adam``, up to rounding.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ppac.core.parallel import share_out
 from ppac.scoring.lagging import Lagging
+from ppac.scoring.team import together
 from ppac.training.row_updates import EPSILON, MOMENTUM, SHARES, SQUARES, link, make_up, update
+
+SCATTERED = 8  # times as long as a row in passing takes a row that is fetched from anywhere
 
 
 class Adam(torch.optim.Adam):
@@ -86,32 +89,45 @@ class Waiting:
             state["exp_avg_sq"] = torch.zeros_like(self.table)
         self.state = state
         rows, values = gradient._indices()[0], gradient._values().contiguous()
-        self.catch_up(rows)
+        whole = len(rows) * SCATTERED > len(self.table)
+        if whole or (self.done[rows.numpy()] != len(self.rates)).any():
+            self.catch_up()  # the latter: a gradient that did not come through ``take``
         state["step"] += 1
-        self.rates.append(rates_at(int(state["step"]), lr))
+        rate = rates_at(int(state["step"]), lr)
+        if not whole:
+            self.rates.append(rate)
         following = self.link(rows)
-        rate = np.array(self.rates[-1], np.float32)
-        self.run(update, following, values.numpy(), rate, len(self.rates))
+        now = len(self.rates)
+        self.run(update, following, values.numpy(), np.array(rate, np.float32), now, whole)
 
-    def catch_up(self, rows: Tensor | None = None) -> None:
+    def take(self, rows: Tensor) -> Tensor:
         if not self.rates:
-            return
-        self.link(torch.arange(len(self.table)) if rows is None else rows)
-        self.run(make_up, np.array(self.rates, np.float32))
-        if rows is None:
+            return self.table.index_select(0, rows)
+        out = torch.empty(len(rows), self.table.shape[1])
+        self.make_up(rows, out)
+        return out
+
+    def catch_up(self) -> None:
+        if self.rates:
+            self.make_up(torch.arange(len(self.table)), torch.empty(0, self.table.shape[1]))
             self.rates.clear()
             self.done[:] = 0
 
+    def make_up(self, rows: Tensor, out: Tensor) -> None:
+        following = self.link(rows)
+        self.run(make_up, following, np.array(self.rates, np.float32), out.numpy())
+
     def link(self, rows: Tensor) -> np.ndarray:
         following = np.empty(len(rows), np.int32)
-        link(rows.numpy(), self.first, following)
+        if not link(rows.numpy(), self.first, following):
+            raise IndexError(f"rows of a table of {len(self.table)} that it does not have")
         return following
 
     def run(self, kernel: Any, *arguments: Any) -> None:
         """Every share has rows of its own, so the threads do not matter to the result."""
         means = (self.state["exp_avg"].numpy(), self.state["exp_avg_sq"].numpy())
         arrays = (self.table.numpy(), *means, self.done, self.first, *arguments)
-        share_out(lambda share: kernel(share, *arrays), SHARES, torch.get_num_threads())
+        together(lambda share: kernel(share, *arrays), SHARES)
 
 
 def rates_at(step: int, lr: float) -> tuple[float, float]:

@@ -30,23 +30,26 @@ def ask_for(row: int, table: np.ndarray, momentum: np.ndarray, squares: np.ndarr
 
 
 @kernel
-def link(rows: np.ndarray, first: np.ndarray, following: np.ndarray) -> None:
-    """Where each row first is among the rows, or -1, and where it is next."""
+def link(rows: np.ndarray, first: np.ndarray, following: np.ndarray) -> bool:
+    """Where each row first is among the rows, or -1, and where it is next; whether all exist."""
     first[:] = -1
     for place in range(len(rows) - 1, -1, -1):
+        if not 0 <= rows[place] < len(first):
+            return False
         following[place] = first[rows[place]]
         first[rows[place]] = place
+    return True
 
 
 @kernel
-def listed(share: int, first: np.ndarray) -> np.ndarray:
-    """The linked rows of a share of the table."""
+def listed(share: int, first: np.ndarray, whole: bool) -> np.ndarray:
+    """The linked rows of a share of the table, or all of it."""
     start, stop = len(first) * share // SHARES, len(first) * (share + 1) // SHARES
     found = np.empty(stop - start, np.int64)
     n = 0
     for row in range(start, stop):
         found[n] = row
-        n += first[row] >= 0
+        n += whole or first[row] >= 0
     return found[:n]
 
 
@@ -58,18 +61,21 @@ def make_up(
     squares: np.ndarray,
     done: np.ndarray,
     first: np.ndarray,
+    following: np.ndarray,
     rates: np.ndarray,
+    out: np.ndarray,
 ) -> None:
-    """The updates that the linked rows missed: without a gradient both means only shrank."""
+    """The updates that the linked rows missed: without a gradient both means only shrank.
+
+    They are then copied to ``out``, each to all of its places there, if it has any.
+    """
     width, now = table.shape[1], len(rates)
     root = np.empty(width, np.float32)
-    rows = listed(share, first)
+    rows = listed(share, first, False)
     for place in range(len(rows)):
         row = rows[place]
         ask_for(rows[min(place + AHEAD, len(rows) - 1)], table, momentum, squares)
         missed = now - done[row]
-        if not missed:
-            continue
         mine, m, v = table[row], momentum[row], squares[row]
         for j in range(width):
             root[j] = np.sqrt(v[j])
@@ -83,10 +89,14 @@ def make_up(
                 mine[j] -= of_m * m[j] / (of_root * root[j] + np.float32(EPSILON))
         if missed > FADED:
             kept_m, kept_v = MOMENTUM**missed, SQUARES**missed
-        for j in range(width):
+        for j in range(width if missed else 0):
             m[j] *= np.float32(kept_m)
             v[j] *= np.float32(kept_v)
         done[row] = now
+        to = first[row] if len(out) else -1
+        while to >= 0:
+            out[to] = mine
+            to = following[to]
 
 
 @loose_kernel
@@ -101,18 +111,20 @@ def update(
     values: np.ndarray,
     rate: np.ndarray,
     now: int,
+    whole: bool,
 ) -> None:
-    """One step for the linked rows. A row's gradient is the sum of its values, in their order."""
+    """One step for the linked rows, or for all, whose gradient is the sum of their values."""
     width = table.shape[1]
     total = np.empty(width, np.float32)
     old_m, new_m, of_m = np.float32(MOMENTUM), np.float32(1 - MOMENTUM), rate[0]
     old_v, new_v, of_root = np.float32(SQUARES), np.float32(1 - SQUARES), rate[1]
-    rows = listed(share, first)
+    rows = listed(share, first, whole)
     for place in range(len(rows)):
         row = rows[place]
         coming = rows[min(place + AHEAD, len(rows) - 1)]
-        ask_for(coming, table, momentum, squares)
-        for line in range(0, values.strides[0], LINE):
+        if not whole:  # else the processor sees what comes
+            ask_for(coming, table, momentum, squares)
+        for line in range(0, values.strides[0] if first[coming] >= 0 else 0, LINE):
             prefetch(values.ctypes.data + first[coming] * values.strides[0] + line)
         total[:] = 0
         value = first[row]
