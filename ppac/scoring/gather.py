@@ -12,18 +12,13 @@ import torch
 from torch import Tensor
 
 from ppac.core.compiled import kernel, loose_kernel
-from ppac.scoring.lagging import Lagging
-from ppac.scoring.team import together
-
-SHARES = 4  # of a batch, for threads to take
 
 
 def take(table: Tensor, rows: Tensor) -> Tensor:
     """``table[rows]``. Torch's own gradient of this is slow, more so if it is to be repeatable."""
     if table.device.type != "cpu":
         return table.index_select(0, rows)
-    lagging = isinstance(table, Lagging) and table.updates is not None
-    result: Tensor = (TakeLagging if lagging else Take).apply(table, rows)
+    result: Tensor = Take.apply(table, rows)
     return result
 
 
@@ -42,23 +37,6 @@ class Take(torch.autograd.Function):
         return total, None
 
 
-class TakeLagging(torch.autograd.Function):
-    """The same of a table that is updated row by row: its gradient has only the rows taken."""
-
-    @staticmethod
-    def forward(ctx: Any, table: Lagging, rows: Tensor) -> Tensor:
-        assert table.updates
-        ctx.save_for_backward(rows)
-        ctx.shape = table.shape
-        return table.updates.take(rows)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        (rows,) = ctx.saved_tensors
-        values = gradients[0].contiguous()
-        return torch.sparse_coo_tensor(rows[None], values, ctx.shape, check_invariants=False), None
-
-
 def dot(users: Tensor, items: Tensor) -> Tensor:
     """Inner products (..., B) of users (B, d) with items (..., B, d)."""
     if users.device.type != "cpu" or users.dtype != torch.float32 or users.dim() != 2:
@@ -74,7 +52,7 @@ class Dot(torch.autograd.Function):
         ctx.save_for_backward(users, items)
         out = torch.empty(items.shape[:-1])
         flat = items.view(-1, *users.shape)
-        over_batch(multiply, users, flat, out.view(flat.shape[:-1]))
+        multiply(users.numpy(), flat.numpy(), out.view(flat.shape[:-1]).numpy())
         return out
 
     @staticmethod
@@ -84,21 +62,14 @@ class Dot(torch.autograd.Function):
         flat = items.view(-1, *users.shape)
         gradient = gradients[0].contiguous().view(flat.shape[:-1])
         tensors = (gradient, users, flat, to_users, to_items.view(flat.shape))
-        over_batch(multiply_back, *tensors)
+        multiply_back(*(tensor.numpy() for tensor in tensors))
         return to_users, to_items
 
 
-def over_batch(kernel: Any, *tensors: Tensor) -> None:
-    """``kernel(share, *tensors)`` for every share of a batch."""
-    arrays = [tensor.detach().numpy() for tensor in tensors]
-    together(lambda share: kernel(share, *arrays), SHARES)
-
-
 @loose_kernel
-def multiply(share: int, users: np.ndarray, items: np.ndarray, out: np.ndarray) -> None:
-    size = len(users)
+def multiply(users: np.ndarray, items: np.ndarray, out: np.ndarray) -> None:
     for n in range(len(items)):
-        for b in range(size * share // SHARES, size * (share + 1) // SHARES):
+        for b in range(len(users)):
             user, item = users[b], items[n, b]
             total = np.float32(0)
             for j in range(len(user)):
@@ -108,15 +79,13 @@ def multiply(share: int, users: np.ndarray, items: np.ndarray, out: np.ndarray) 
 
 @loose_kernel
 def multiply_back(
-    share: int,
     gradient: np.ndarray,
     users: np.ndarray,
     items: np.ndarray,
     to_users: np.ndarray,
     to_items: np.ndarray,
 ) -> None:
-    size = len(users)
-    for b in range(size * share // SHARES, size * (share + 1) // SHARES):
+    for b in range(len(users)):
         user, to_user = users[b], to_users[b]
         for j in range(len(user)):
             to_user[j] = 0

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from ppac.core.compiled import loose_kernel
-from ppac.scoring.gather import SHARES, over_batch
+from ppac.core.parallel import share_out
 
+SHARES = 4  # of a batch, for threads to take; their sums are added in order
 LEAK = 0.01
 
 
@@ -54,6 +55,11 @@ class TwoHeads(torch.autograd.Function):
         flat = items.reshape(-1, items.shape[-1])
         to_items = (to_units @ weight).view(items.shape)
         return to_users, to_items, to_units.T @ flat, to_units.sum(0), of_last.sum(0)
+
+
+def over_batch(kernel: Any, *tensors: Tensor) -> None:
+    arrays = [tensor.detach().numpy() for tensor in tensors]
+    share_out(lambda share: kernel(share, *arrays), SHARES, torch.get_num_threads())
 
 
 @loose_kernel

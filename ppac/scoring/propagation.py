@@ -19,7 +19,7 @@ from torch import Tensor
 
 from ppac.core.compiled import intrinsic, loose_kernel
 from ppac.core.interactions import Interactions
-from ppac.scoring.team import together
+from ppac.core.parallel import share_out
 
 SHARES = 8  # of either side's rows, for threads to take
 BLOCK, HALF = 64, 32  # columns: a number known to the compiler keeps their sums in registers
@@ -91,7 +91,7 @@ class Graph:
             graph = self.sides[side]
             receive(*graph, table, own, to, names[side], np.float32(scale), first, last)
 
-        together(work, 2 * SHARES)
+        share_out(work, 2 * SHARES, torch.get_num_threads())
         return out
 
     def on(self, device: torch.device) -> Pair:
