@@ -12,6 +12,7 @@ from ppac.reporting import figures, results
 from ppac.reporting.finding import findings
 from ppac.reporting.page import Report, html
 from ppac.reporting.results import ReportConfig
+from ppac.reporting.searched import searched
 from ppac.reporting.significance import significance
 from ppac.tracking.mirror import mirror
 from stages import door
@@ -45,6 +46,7 @@ def main() -> None:
     write_text(PLACE / "results.md", f"{textwrap.fill(first, 100)}\n\n{results.markdown(table)}")
     write_csv(PLACE / "significance.csv", tested)
     write_csv(PLACE / "validation.csv", validation)
+    write_csv(PLACE / "search.csv", searched(cells))
     write_json(PLACE / "summary.json", summary)
     with new_folder(PLACE / "plots") as folder:
         for name, rows in plots.items():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from unittest.mock import patch
 
 import numpy as np
@@ -9,12 +10,13 @@ from conftest import popularity_of, run_script
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_models import CPU
+from torch import nn
 
 from ppac.core.errors import Problem
 from ppac.core.interactions import Interactions
 from ppac.core.registry import find
 from ppac.evaluation import rank
-from ppac.scoring import dense
+from ppac.scoring import dense, perceptron
 from ppac.scoring.dense import sort_keys
 from ppac.scoring.lists import hits_of
 from ppac.scoring.method import Shared
@@ -213,3 +215,16 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
     done = run_script(script)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 64
+
+
+@pytest.mark.parametrize("sizes", [[7], [7, 5], [7, 5, 3]])
+def test_layers_over_all_pairs_are_those_of_each_pair(sizes):
+    """More items than a tile; what is not a number must not be rectified away."""
+    rest = [nn.Linear(a, b) for a, b in itertools.pairwise([*sizes, 1])]
+    left, right = torch.randn(3, 7), torch.randn(perceptron.TILE + 5, 7)
+    left[1, 2] = torch.nan
+    with torch.no_grad():
+        slow = torch.stack([perceptron.through(row + right, rest) for row in left])
+        fast = perceptron.layers(left, right, rest)
+    torch.testing.assert_close(fast, slow, equal_nan=True)
+    assert fast[1].isnan().all()

@@ -20,6 +20,7 @@ from ppac.reporting import figures, results
 from ppac.reporting.finding import comparison, findings
 from ppac.reporting.markup import draw
 from ppac.reporting.results import ReportConfig
+from ppac.reporting.searched import searched
 
 ROOT = Path(__file__).parents[1]
 AXES = {
@@ -152,6 +153,7 @@ def test_stage_writes_everything_and_says_the_finding(project: Path) -> None:
         "plots/surface.csv",
         "results.csv",
         "results.md",
+        "search.csv",
         "significance.csv",
         "summary.json",
         "validation.csv",
@@ -378,3 +380,17 @@ def test_forced_weights_are_shown_beside_the_chosen(project: Path) -> None:
     text = Path("report/index.html").read_text()
     assert "<th>gamma on test</th>" in text and "<td>256</td>" in text
     assert "beta on test" not in text
+
+
+def test_trials_are_gathered_with_the_chosen_one_first(project: Path) -> None:
+    cell = Cell("alpha", "bprmf", "ppac")
+    cell.search.write_text(
+        "train.lr,ppac.alpha,epochs,gamma,ndcg_at_50\n0.01,0.1,5,64.0,0.2\n0.003,0.1,5,0.0,0.1\n"
+    )
+    table = searched(results.cells(**AXES))
+    assert table["chosen"].to_list() == [True, False]
+    assert table["settings"].to_list() == [
+        "train.lr=0.01, ppac.alpha=0.1",
+        "train.lr=0.003, ppac.alpha=0.1",
+    ]
+    assert table["ndcg_at_50"].to_list() == [0.2, 0.1]

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from ppac.core.config import Section
 from ppac.core.interactions import Interactions
 from ppac.scoring.model import Model
-from ppac.scoring.paired import perceptron
-from ppac.scoring.perceptron import layers
+from ppac.scoring.perceptron import layers, through
 
 
 class Config(Section):
@@ -41,7 +40,7 @@ class Net(Model):
         self.rest = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
 
     def pair(self, users: Tensor, items: Tensor) -> Tensor:
-        return perceptron(self.user_half(users), items, self.item_half, list(self.rest))
+        return through(self.user_half(users) + self.item_half(items), list(self.rest))
 
     def block(self, users: Tensor, items: Tensor) -> Tensor:
         return layers(self.user_half(users), self.item_half(items), list(self.rest))

@@ -12,15 +12,13 @@ import torch
 from torch import Tensor
 
 from ppac.core.compiled import kernel, loose_kernel
-from ppac.scoring.lagging import Lagging
 
 
 def take(table: Tensor, rows: Tensor) -> Tensor:
     """``table[rows]``. Torch's own gradient of this is slow, more so if it is to be repeatable."""
     if table.device.type != "cpu":
         return table.index_select(0, rows)
-    lagging = isinstance(table, Lagging) and table.updates is not None
-    result: Tensor = (TakeLagging if lagging else Take).apply(table, rows)
+    result: Tensor = Take.apply(table, rows)
     return result
 
 
@@ -37,25 +35,6 @@ class Take(torch.autograd.Function):
         total = torch.zeros(ctx.shape)
         add_at(total.numpy(), rows.numpy(), gradients[0].contiguous().numpy())
         return total, None
-
-
-class TakeLagging(torch.autograd.Function):
-    """The same of a table that is updated row by row: its gradient has only the rows taken."""
-
-    @staticmethod
-    def forward(ctx: Any, table: Lagging, rows: Tensor) -> Tensor:
-        assert table.updates
-        table.updates.catch_up(rows)
-        ctx.save_for_backward(rows)
-        ctx.shape = table.shape
-        with torch._C.DisableTorchFunctionSubclass():
-            return table.index_select(0, rows)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        (rows,) = ctx.saved_tensors
-        values = gradients[0].contiguous()
-        return torch.sparse_coo_tensor(rows[None], values, ctx.shape, check_invariants=False), None
 
 
 def dot(users: Tensor, items: Tensor) -> Tensor:

@@ -6,13 +6,12 @@ The first layer is split, W [u ; i] = W_u u + W_i i, so its halves are computed 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ppac.core.compiled import loose_kernel
+from ppac.core.compiled import kernel, loose_kernel
 
 RUN = 256  # items at a time: their sums stay in the first-level cache
 TILE = 512  # items at a time through a second layer: both layers stay in the second-level cache
@@ -56,44 +55,34 @@ def layers(left: Tensor, right: Tensor, rest: Sequence[nn.Module]) -> Tensor:
     """(B, n): relu(left_b + right_n) through further linear layers, relu between them."""
     if left.device.type != "cpu":
         return torch.stack([through(row + right, rest) for row in left])
-    *between, (weight, last_bias) = [
+    linear = [
         (layer.weight.detach().T.contiguous().numpy(), layer.bias.detach().numpy())
         for layer in rest
         if isinstance(layer, nn.Linear)
     ]
     result = torch.empty(len(left), len(right))
     users, items, out = (t.detach().contiguous().numpy() for t in (left, right, result))
-    rooms = [np.empty((TILE, len(w)), np.float32) for w in (*(w for w, _ in between), weight)]
+    rooms = [np.empty((TILE, len(weight)), np.float32) for weight, _ in linear]
     for first in range(0, len(items), TILE):
         some = items[first : first + TILE]
         rows = [room[: len(some)] for room in rooms]
-        for b, user in enumerate(users):
+        ends = out[:, first : first + TILE, None]
+        for user, end in zip(users, ends, strict=True):
             hidden, bias = some, user
-            for (matrix, next_bias), (ready, room) in zip(between, pairwise(rows), strict=True):
+            for (weight, more), ready, room in zip(linear, rows, [*rows[1:], end], strict=True):
                 rectify(hidden, bias, ready)
-                hidden, bias = np.matmul(ready, matrix, out=room), next_bias
-            add_up(hidden, bias, weight[:, 0], last_bias, out[b, first : first + TILE])
+                hidden, bias = np.matmul(ready, weight, out=room), more
+            end += bias
     return result
 
 
-@loose_kernel
+@kernel
 def rectify(rows: np.ndarray, bias: np.ndarray, out: np.ndarray) -> None:
-    """relu(rows + bias), which may be written over the rows."""
+    """relu(rows + bias), which may be written over the rows; a nan stays one."""
     for i in range(len(rows)):
         for h in range(len(bias)):
-            out[i, h] = max(rows[i, h] + bias[h], np.float32(0))
-
-
-@loose_kernel
-def add_up(
-    rows: np.ndarray, bias: np.ndarray, weight: np.ndarray, last: np.ndarray, out: np.ndarray
-) -> None:
-    """The last layer: last + Σ_h weight_h relu(rows_h + bias_h)."""
-    for i in range(len(rows)):
-        total = np.float32(0)
-        for h in range(len(bias)):
-            total += weight[h] * max(rows[i, h] + bias[h], np.float32(0))
-        out[i] = total + last[0]
+            value = rows[i, h] + bias[h]
+            out[i, h] = np.float32(0) if value < 0 else value
 
 
 def through(hidden: Tensor, rest: Sequence[nn.Module]) -> Tensor:

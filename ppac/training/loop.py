@@ -20,7 +20,6 @@ from ppac.scoring.method import Batch, Method
 from ppac.scoring.ranking import Ranking
 from ppac.scoring.sampling import trainable_pairs
 from ppac.scoring.validation import score_grid
-from ppac.training.adam import Adam
 from ppac.training.checkpoints import Checkpoint
 
 Row = dict[str, float]
@@ -96,9 +95,7 @@ def fit(
 
 
 def optimiser_of(method: Method, lr: float) -> torch.optim.Optimizer:
-    if next(method.parameters()).device.type != "cpu":
-        return torch.optim.Adam(method.parameters(), lr=lr, fused=True)
-    return Adam(method.parameters(), lr)
+    return torch.optim.Adam(method.parameters(), lr=lr, fused=True)
 
 
 def run_epoch(
@@ -128,8 +125,6 @@ def run_epoch(
         loss.backward()
         optimiser.step()
         total += loss.detach() * len(batch.users)
-    if isinstance(optimiser, Adam):
-        optimiser.settle()
     return float(total) / len(pairs)
 
 
