@@ -17,6 +17,7 @@ from ppac.core.registry import find
 from ppac.evaluation import EvaluateConfig, evaluate
 from ppac.neighbours import nearest_users
 from ppac.scoring.compute import ComputeConfig
+from ppac.scoring.method import Shared
 from ppac.scoring.ranking import Ranking, TieOrder
 
 CONFIG = EvaluateConfig(
@@ -69,7 +70,7 @@ def test_mostpop(project, shared_data, dataset, train, test, recall, ndcg):
     by_id = np.arange(seen.n_items, dtype=np.int32)
     ties = TieOrder(by_id, np.zeros(seen.n_users, np.int32))
     ranking = Ranking(seen, popular, ties, device, memory_mb=512)
-    mostpop = find("rankers", "mostpop").Ranker()
+    mostpop = find("rankers", "mostpop").Ranker(Shared(seen, popular))
     metrics = evaluate(mostpop, {}, ranking, relevant, read_part(split, "random"), CONFIG).metrics
     assert round(metrics["recall_at_50"], 4) == pytest.approx(recall, abs=1e-9)
     assert round(metrics["ndcg_at_50"], 4) == pytest.approx(ndcg, abs=1e-9)
