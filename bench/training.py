@@ -36,13 +36,14 @@ def ours(cell: Cell, rate: float = RATE) -> Training:
 
     This is the one place of the benchmark that knows how ppac trains.
     """
-    from ppac.training.loop import TrainConfig, optimiser_of, run_epoch
+    from ppac.training.adam import Adam
+    from ppac.training.loop import TrainConfig, run_epoch
 
     net = untrained(cell)
     values = read_params(data.ROOT)["train"] | {"batch": BATCH, "lr": rate, "l2": L2}
     config = TrainConfig.check(with_exceptions(values | {"exceptions": []}, "train", {}), "train")
     train = data.train(cell.dataset)
-    optimiser = optimiser_of(net, rate)
+    optimiser = Adam(net.parameters(), rate)
     streams: Iterator[Any] = (rng(data.SEED, "epoch", n) for n in itertools.count(1))
     return Training(net, lambda: run_epoch(net, optimiser, train, config, next(streams)))
 

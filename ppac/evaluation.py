@@ -20,7 +20,7 @@ from ppac.core.files import read_table
 from ppac.core.interactions import Interactions
 from ppac.progress import bar
 from ppac.scoring.lists import Lists, hits_of
-from ppac.scoring.ranking import Ranking
+from ppac.scoring.ranking import Ranking, TieOrder
 from ppac.scoring.scorer import Scorer
 
 
@@ -30,6 +30,12 @@ class EvaluateConfig(Section):
     popularity_cutoff: int = Field(gt=0)
     head_items: float = Field(gt=0, lt=1)
     tail_interactions: float = Field(gt=0, lt=1)
+    ties: Literal["chance", "lower_id", "higher_id"]
+
+    def tie_order(self, n_users: int, n_items: int, seed: int, dataset: str) -> TieOrder:
+        if self.ties == "chance":
+            return TieOrder.seeded(n_users, n_items, seed, dataset)
+        return TieOrder.by_id(n_users, n_items, self.ties == "lower_id")
 
     def headline(self) -> list[str]:
         """The metrics worth a stage's closing line."""

@@ -10,7 +10,7 @@ from ppac.evaluation import EvaluateConfig, Forced, evaluate, with_source_ids
 from ppac.progress import say
 from ppac.scoring.compute import ComputeConfig
 from ppac.scoring.method import Shared
-from ppac.scoring.ranking import Ranking, TieOrder
+from ppac.scoring.ranking import Ranking
 from ppac.scoring.trained import load_scorer
 from stages import door
 
@@ -28,7 +28,7 @@ def main() -> None:
     shared = Shared(train, read_popularity(place.popularity), place.neighbours)
     masked = read_masked(place.split)
     test, random_test = read_part(place.split, "test"), read_part(place.split, "random")
-    ties = TieOrder.seeded(test.n_users, test.n_items, door.seed(params), cell.dataset)
+    ties = config.tie_order(test.n_users, test.n_items, door.seed(params), cell.dataset)
     ranking = Ranking(masked, shared.popularity, ties, device, compute.memory_mb)
     weights = forced.over(read_json(cell.tuned)["weights"])
     scorer = load_scorer(cell, shared, device)

@@ -9,6 +9,7 @@ from ppac.core.files import new_folder, read_json, write_csv, write_json, write_
 from ppac.core.layout import Dataset
 from ppac.progress import say
 from ppac.reporting import figures, results
+from ppac.reporting.cells import configured, present, require
 from ppac.reporting.finding import findings
 from ppac.reporting.page import Report, html
 from ppac.reporting.results import ReportConfig
@@ -25,27 +26,26 @@ def main() -> None:
     door.arguments(__doc__)
     params = door.params()
     config = ReportConfig.read(params, "report")
-    cells = results.cells(**{axis: door.chosen(params, axis) for axis in AXES})
-    results.require(cells)
-    measured = results.read_metrics(cells)
+    wanted = configured(**{axis: door.chosen(params, axis) for axis in AXES})
+    cells = present(wanted) if config.missing == "blank" else wanted
+    require(cells)
+    measured = results.with_blanks(results.read_metrics(cells), wanted)
     table = results.select(measured, config.metrics, "report.metrics")
     summary = results.summary(results.select(measured, config.summary, "report.summary"))
     tested = significance(cells, config, door.seed(params))
-    validation = results.validation(cells)
-    places = {cell.dataset: Dataset(cell.dataset) for cell in cells}
-    manifests = {name: read_json(at.split / "manifest.json") for name, at in places.items()}
+    manifests = {c.dataset: read_json(Dataset(c.dataset).split / "manifest.json") for c in cells}
     plots = {
         "curves": figures.curves(cells),
         "surface": figures.surfaces(cells),
         "head_tail": figures.head_tail(cells, (params.get("evaluate") or {}).get("head_items")),
     }
-    first, *others = findings(tested, table, config, manifests[cells[0].dataset]["protocol"])
-    page = html(Report([first, *others], table, tested, validation, plots, manifests, config))
+    said = findings(tested, table, config, manifests[cells[0].dataset]["protocol"])
+    page = html(Report(said, table, tested, results.validation(cells), plots, manifests, config))
 
     write_csv(PLACE / "results.csv", table)
-    write_text(PLACE / "results.md", f"{textwrap.fill(first, 100)}\n\n{results.markdown(table)}")
+    write_text(PLACE / "results.md", f"{textwrap.fill(said[0], 100)}\n\n{results.markdown(table)}")
     write_csv(PLACE / "significance.csv", tested)
-    write_csv(PLACE / "validation.csv", validation)
+    write_csv(PLACE / "validation.csv", results.validation(cells))
     write_csv(PLACE / "search.csv", searched(cells))
     write_json(PLACE / "summary.json", summary)
     with new_folder(PLACE / "plots") as folder:
@@ -53,7 +53,7 @@ def main() -> None:
             write_csv(folder / f"{name}.csv", rows)
     write_text(PLACE / "index.html", page)
     mirror(cells)
-    say(f"report: {first} See {PLACE / 'index.html'}.")
+    say(f"report: {said[0]} See {PLACE / 'index.html'}.")
 
 
 if __name__ == "__main__":

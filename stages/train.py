@@ -28,8 +28,7 @@ def main() -> None:
     cell, place = Cell(**vars(args)), Dataset(args.dataset)
     config = TrainConfig.read(params, "train", **vars(cell))
     wanted = search.SearchConfig.read(params, "search", **vars(cell))
-    compute = ComputeConfig.read(params, "compute")
-    device = compute.use()
+    device = (compute := ComputeConfig.read(params, "compute")).use()
 
     train, valid = read_part(place.split, "train"), read_part(place.split, "valid")
     shared = Shared(train, read_popularity(place.popularity))
@@ -39,18 +38,19 @@ def main() -> None:
     training = Training(cell, shared, valid, ranking, seed, where, trained.data_digests(place))
     settings = {"train": config.model_dump(), **trained.settings_of(params, cell)}
     stream = rng(seed, "search", *vars(cell).values())
-    candidates = wanted.candidates(settings, cell.method, stream)
+    grid = search.grid_of(params, settings, vars(cell))
+    candidates = wanted.candidates(settings, grid, cell.method, stream)
     trials = search.search(candidates, lambda some: training.trial(wanted, some))
     chosen = trials[0].settings if trials else settings
 
-    facts, checkpoint = training.facts(chosen), training.checkpoint(chosen)
+    facts = training.facts(chosen)
     with track.live(cell, facts.digest, facts.params) as run:
-        _, state = training.fit(chosen, checkpoint, run.epoch)
+        _, state = training.fit(chosen, training.checkpoint(chosen), run.epoch)
     with new_folder(cell.model.parent) as folder:
         trained.save(folder / cell.model.name, facts, state.weights)
         write_csv(folder / cell.curve.name, pl.DataFrame(state.curve, infer_schema_length=None))
         if trials:
-            write_csv(folder / cell.search.name, search.table(trials, wanted.grid))
+            write_csv(folder / cell.search.name, search.table(trials, grid))
     for some in candidates:
         training.checkpoint(some).delete()
     say(f"train {cell}: {state.epoch} epochs, best validation ndcg_at_50 {state.best:.4f}")

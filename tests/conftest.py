@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import torch
 
 from ppac.core.interactions import Interactions
 from ppac.core.popularity import Popularity, popularity
@@ -18,6 +19,9 @@ from ppac.neighbours import nearest_users
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data"
+ONE_THREAD = ("threads: 2 ", "threads: 1 ")  # of params.yaml: tests share the machine's cores
+
+torch.set_num_threads(1)
 
 
 def checkerboard(n: int) -> Interactions:
@@ -74,6 +78,7 @@ class Project:
         self.folder = folder
         (folder / ".dvc").mkdir(parents=True)
         shutil.copy(ROOT / "params.yaml", folder)
+        self.set(*ONE_THREAD)
 
     def set(self, old: str, new: str) -> None:
         """Change a line of params.yaml."""

@@ -8,8 +8,10 @@ from typing import Any
 
 import yaml
 
+from ppac.pipelines import EVERY_CELL
+
 ROOT = Path(__file__).resolve().parents[1]
-PIPELINES = [ROOT / "dvc.yaml", *sorted(ROOT.glob("pipelines/*/dvc.yaml"))]
+PIPELINES = [ROOT, *(path.parent for path in sorted(ROOT.glob("pipelines/*/params.yaml")))]
 
 # These cannot change what a stage writes: how threads wait, bars, closing lines, and the mirror
 # in MLflow.
@@ -26,7 +28,10 @@ FOUND_BY_NAME = {"models": "base", "methods": "method", "variants": "variant", "
 
 
 def stages_of(pipeline: Path) -> dict[str, dict[str, Any]]:
-    return yaml.safe_load(pipeline.read_text())["stages"]
+    """The stages of a pipeline's folder, whichever of its files they are in."""
+    files = [pipeline / "dvc.yaml", *(pipeline / kind / "dvc.yaml" for kind in EVERY_CELL)]
+    found = [yaml.safe_load(path.read_text())["stages"] for path in files if path.exists()]
+    return {name: stage for stages in found for name, stage in stages.items()}
 
 
 def module_of(stage: dict[str, Any]) -> Path:

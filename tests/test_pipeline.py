@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ONE_THREAD, ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -43,6 +43,7 @@ class Copy:
             ("bases: [bprmf, ncf, lightgcn]", "bases: [bprmf]"),
             ("rankers: [mostpop, mostppop, ppgp]", "rankers: [ppgp]"),
             ("epochs: 300", "epochs: 10"),
+            ONE_THREAD,
         ):
             assert old in text
             text = text.replace(old, new)
@@ -223,7 +224,7 @@ def test_a_method_is_one_file_and_one_entry(copy):
     (folder / "params.yaml").write_text(
         "datasets: [synthetic]\nbases: [bprmf]\nmethods: [base, ppac, toy]\n"
         "variants: [ppac-pred]\nrankers: [userknn]\nprotocol: balanced\n"
-        "search: {trials: 2, epochs: 5}\n"
+        "search: {trials: 2, epochs: 5}\ncompute: {threads: 1}\n"
     )
     output = copy.dvc("repro", "pipelines/comparison/dvc.yaml")
     assert {f"{stage}@synthetic-bprmf-toy" for stage in ("train", "tune", "evaluate")} <= {
@@ -236,5 +237,5 @@ def test_a_method_is_one_file_and_one_entry(copy):
     ]  # fmt: skip
     significance = (folder / "report/significance.csv").read_text()
     assert "synthetic,bprmf,toy,ndcg_at_50,best," in significance
-    assert "synthetic,bprmf,toy,True,train.lr" in (folder / "report/search.csv").read_text()
+    assert 'synthetic,bprmf,toy,true,"train.lr=' in (folder / "report/search.csv").read_text()
     copy.git("checkout", "-q", ".")

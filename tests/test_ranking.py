@@ -228,3 +228,12 @@ def test_layers_over_all_pairs_are_those_of_each_pair(sizes):
         fast = perceptron.layers(left, right, rest)
     torch.testing.assert_close(fast, slow, equal_nan=True)
     assert fast[1].isnan().all()
+
+
+@pytest.mark.parametrize(("lower", "expected"), [(True, [0, 1, 2]), (False, [4, 3, 2])])
+def test_ties_can_go_by_id(lower, expected):
+    nothing = Interactions.of(np.array([], int), np.array([], int), 2, 5)
+    ties = TieOrder.by_id(2, 5, lower)
+    equal = Ranking(nothing, popularity_of(nothing), ties, CPU, memory_mb=64)
+    for top in equal.top(Fixed(np.zeros((2, 5))), np.arange(2), [{}], 3):
+        assert top.items.tolist() == [expected] * len(top.users)

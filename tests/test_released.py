@@ -18,7 +18,7 @@ from ppac.evaluation import EvaluateConfig, evaluate
 from ppac.neighbours import nearest_users
 from ppac.scoring.compute import ComputeConfig
 from ppac.scoring.method import Shared
-from ppac.scoring.ranking import Ranking, TieOrder
+from ppac.scoring.ranking import Ranking
 
 CONFIG = EvaluateConfig(
     metrics=["recall", "ndcg"],
@@ -26,6 +26,7 @@ CONFIG = EvaluateConfig(
     popularity_cutoff=50,
     head_items=0.1,
     tail_interactions=0.2,
+    ties="lower_id",
 )
 
 
@@ -67,8 +68,7 @@ def test_mostpop(project, shared_data, dataset, train, test, recall, ndcg):
         seen.item_counts, gp, nobody, np.ones(seen.n_users, np.float32), 30, "fraction"
     )
     device = ComputeConfig(device="cpu", threads=2, memory_mb=512).use()
-    by_id = np.arange(seen.n_items, dtype=np.int32)
-    ties = TieOrder(by_id, np.zeros(seen.n_users, np.int32))
+    ties = CONFIG.tie_order(seen.n_users, seen.n_items, 0, dataset)
     ranking = Ranking(seen, popular, ties, device, memory_mb=512)
     mostpop = find("rankers", "mostpop").Ranker(Shared(seen, popular))
     metrics = evaluate(mostpop, {}, ranking, relevant, read_part(split, "random"), CONFIG).metrics

@@ -17,6 +17,7 @@ import yaml
 from ppac.core.errors import Problem
 from ppac.core.layout import RANKERS, Cell, Dataset
 from ppac.reporting import figures, results
+from ppac.reporting.cells import configured
 from ppac.reporting.finding import comparison, findings
 from ppac.reporting.markup import draw
 from ppac.reporting.results import ReportConfig
@@ -87,7 +88,7 @@ def fabricate_cell(cell: Cell, lift: float, stream: np.random.Generator) -> None
 
 def fabricate(axes: dict[str, list[str]]) -> list[Cell]:
     stream = np.random.default_rng(7)
-    cells = results.cells(**axes)
+    cells = configured(**axes)
     for name in axes["datasets"]:
         fabricate_dataset(name, stream)
     for cell in cells:
@@ -183,7 +184,7 @@ def test_page(project: Path) -> None:
     assert "@import" not in text and "url(" not in text
     first = text[text.index("<body>") :]
     assert first.removeprefix("<body>").lstrip().startswith("<h1>On alpha, ppac significantly")
-    for cell in results.cells(**AXES):
+    for cell in configured(**AXES):
         assert f">{cell.dataset}</td><td class='name'>{cell.base}</td>" in text
         assert cell.method in body
     assert "prefers-color-scheme: dark" in text
@@ -211,6 +212,20 @@ def test_missing_file_is_named(project: Path) -> None:
         "run `dvc repro`, which writes it.\n"
     )
     assert not Path("report").exists()
+
+
+def test_a_cell_not_run_may_be_blank(project: Path) -> None:
+    path = Path("params.yaml")
+    path.write_text(path.read_text().replace("missing: refuse", "missing: blank"))
+    absent = Cell("alpha", "bprmf", "ppac")
+    for file in (absent.metrics, absent.top, absent.per_user, absent.tuned, absent.curve):
+        file.unlink()
+    done = run(project)
+    assert done.returncode == 0, done.stderr
+    rows = Path("report/results.csv").read_text().splitlines()
+    assert rows[2] == "alpha,bprmf,ppac" + "," * (len(rows[0].split(",")) - 3)
+    assert "alpha,bprmf,ppac," not in Path("report/significance.csv").read_text()
+    Page(Path("report/index.html").read_text())
 
 
 def test_mistyped_metric_is_named(project: Path) -> None:
@@ -241,7 +256,7 @@ def test_any_axes_give_a_report(project: Path, axes: dict[str, list[str]]) -> No
 
 def test_no_cells() -> None:
     with pytest.raises(Problem, match="nothing to report on"):
-        results.cells([], ["bprmf"], ["base"], [], [])
+        configured([], ["bprmf"], ["base"], [], [])
 
 
 def test_results_table_from_metric_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,7 +295,7 @@ def test_metrics_file_with_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_validation_gains(project: Path) -> None:
     cell = Cell("alpha", "bprmf", "ppac")
-    table = results.validation(results.cells(**AXES))
+    table = results.validation(configured(**AXES))
     row = table.filter(dataset="alpha", base="bprmf", method="ppac").row(0, named=True)
     own, base = (
         json.loads(c.tuned.read_text())["valid"]["ndcg_at_50"]
@@ -314,14 +329,14 @@ def test_head_and_tail_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_curves_keep_validated_epochs(project: Path) -> None:
-    table = figures.curves(results.cells(**AXES))
+    table = figures.curves(configured(**AXES))
     assert table["cell"].n_unique() == 8
     assert table.filter(cell="alpha/bprmf/base")["epoch"].to_list() == list(range(5, 41, 5))
 
 
 def test_drawings_do_not_depend_on_fonts(project: Path) -> None:
     """Another machine has other fonts; the drawing must be the same but for their name."""
-    cells = results.cells(**AXES)
+    cells = configured(**AXES)
     rows = figures.curves(cells).with_columns(method=pl.lit("ppac"))
     grid = pl.read_csv(Cell("alpha", "bprmf", "ppac").surface)
     specs = [
@@ -387,7 +402,7 @@ def test_trials_are_gathered_with_the_chosen_one_first(project: Path) -> None:
     cell.search.write_text(
         "train.lr,ppac.alpha,epochs,gamma,ndcg_at_50\n0.01,0.1,5,64.0,0.2\n0.003,0.1,5,0.0,0.1\n"
     )
-    table = searched(results.cells(**AXES))
+    table = searched(configured(**AXES))
     assert table["chosen"].to_list() == [True, False]
     assert table["settings"].to_list() == [
         "train.lr=0.01, ppac.alpha=0.1",

@@ -9,21 +9,20 @@ from safetensors import safe_open
 
 from ppac.core.errors import Problem
 from ppac.core.seeds import rng
-from ppac.training.search import SearchConfig, Trial, search, table
+from ppac.training.search import SearchConfig, Trial, grid_of, search, table
 
 CELL = ("--dataset", "synthetic", "--base", "bprmf", "--method", "ips")
 OUT = "runs/synthetic/bprmf/ips/train"
 SETTINGS = {"train": {"lr": 0.01, "l2": 0.0}, "bprmf": {"dim": 64}, "ips": {"exponent": 1.0}}
-GRID = {"train": {"lr": [0.01, 0.1]}, "ips": {"exponent": [0.0, 1.0]}, "macr": {"c": [1]}}
+GRID = {"train": {"lr": [0.01, 0.1]}, "bprmf": {}, "ips": {"exponent": [0.0, 1.0]}}
 
 
 def config(**changes) -> SearchConfig:
-    values = {"trials": 3, "epochs": 5, "weights": {}, "grid": GRID}
-    return SearchConfig(**values | changes)
+    return SearchConfig(**{"trials": 3, "epochs": 5, "weights": {}} | changes)
 
 
 def test_candidates_are_the_configured_settings_and_others_of_the_grid():
-    found = config().candidates(SETTINGS, "ips", rng(0, "x"))
+    found = config().candidates(SETTINGS, GRID, "ips", rng(0, "x"))
     assert found[0] == SETTINGS
     assert found[1] == SETTINGS | {"ips": {"exponent": 0.0}}  # its neutral value comes next
     assert len(found) == 3
@@ -33,16 +32,38 @@ def test_candidates_are_the_configured_settings_and_others_of_the_grid():
 
 @pytest.mark.parametrize(("trials", "expected"), [(1, 1), (4, 4), (99, 4)])
 def test_a_budget_is_a_number_of_trials(trials, expected):
-    assert len(config(trials=trials).candidates(SETTINGS, "ips", rng(0, "x"))) == expected
+    assert len(config(trials=trials).candidates(SETTINGS, GRID, "ips", rng(0, "x"))) == expected
 
 
-def test_a_mistyped_key_of_the_grid_is_named():
-    with pytest.raises(Problem, match=r"search.grid.ips.*'exponant'"):
-        config(grid={"ips": {"exponant": [1]}}).candidates(SETTINGS, "ips", rng(0, "x"))
+def test_sections_say_what_to_try_and_exceptions_may_say_otherwise():
+    other = {"dataset": "d", "search": {"exponent": [0.0, 2.0]}, "why": "small"}
+    params = {
+        "train": {"lr": 0.01, "search": {"lr": [0.01, 0.1]}},
+        "bprmf": {"dim": 64},
+        "ips": {"exponent": 1.0, "search": {"exponent": [0.0, 1.0]}, "exceptions": [other]},
+    }
+    assert grid_of(params, SETTINGS, {"dataset": "e"}) == GRID
+    assert grid_of(params, SETTINGS, {"dataset": "d"})["ips"] == {"exponent": [0.0, 2.0]}
+
+
+@pytest.mark.parametrize(
+    ("tried", "message"),
+    [
+        (
+            {"exponant": [1]},
+            r"'ips.search' has 'exponant', no key of 'ips'",
+        ),
+        ({"exponent": 1}, r"'ips.search': 'exponent' must be a list of values, not 1"),
+    ],
+)
+def test_a_mistake_in_what_to_try_is_named(tried, message):
+    params = {"train": {}, "bprmf": {}, "ips": {"search": tried}}
+    with pytest.raises(Problem, match=message):
+        grid_of(params, SETTINGS, {})
 
 
 def test_the_best_trial_comes_first_and_the_configured_one_among_equals():
-    candidates = config(trials=4).candidates(SETTINGS, "ips", rng(0, "x"))
+    candidates = config(trials=4).candidates(SETTINGS, GRID, "ips", rng(0, "x"))
     scores = iter([0.2, 0.3, 0.3, 0.1])
     found = search(candidates, lambda some: Trial(some, 5, {"c": 1.0}, next(scores)))
     assert [trial.settings for trial in found[:2]] == candidates[1:3]
@@ -65,7 +86,7 @@ def test_the_chosen_training_ends_as_if_it_had_been_configured(prepared):
 
     best = rows.row(0, named=True)
     prepared.set("  trials: 3 ", "  trials: 1 ")
-    prepared.set("ips: {exponent: 0.5}", f"ips: {{exponent: {best['ips.exponent']}}}")
+    prepared.set("ips:\n  exponent: 0.5 ", f"ips:\n  exponent: {best['ips.exponent']} ")
     prepared.set("  lr: 0.01\n", f"  lr: {best['train.lr']}\n")
     prepared.set("  l2: 1.0e-4\n", f"  l2: {best['train.l2']}\n")
     prepared.ok("train", *CELL)

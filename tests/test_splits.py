@@ -12,7 +12,9 @@ from ppac.core.errors import Problem
 from ppac.splitting.pairs import implicit
 from ppac.splitting.protocols import SplitConfig, divide, manifest, tables, water_fill
 
-CONFIG = SplitConfig(threshold=3, test=0.1, valid=0.1, random=0.05, max_share=0.5)
+CONFIG = SplitConfig(
+    threshold=3, test=0.1, valid=0.1, random=0.05, max_share=0.5, validation="apart"
+)
 
 
 def skewed(seed: int = 0, users: int = 200, items: int = 120, rows: int = 6000) -> pl.DataFrame:
@@ -163,6 +165,24 @@ def test_released_uses_the_authors_files_and_validates_on_neither():
     assert parts["test"] < parts["random"]
     assert len(parts["valid"]) + len(parts["random"]) == n_test
     assert split.masked == ["train"]
+
+
+@pytest.mark.parametrize(("validation", "share"), [("in_test", 0.95), ("test", 1.0)])
+def test_released_can_choose_on_test_as_the_authors_do_and_says_so(validation, share):
+    pairs = implicit(*released_toy(), 3)
+    config = CONFIG.model_copy(update={"validation": validation})
+    split = divide(pairs, "released", config, np.random.default_rng(1))
+    parts = {name: set(where) for name, where in split.parts.items()}
+    assert parts["valid"] <= parts["test"]
+    assert len(parts["valid"]) == round(share * len(parts["test"]))
+    assert not parts["test"] & parts["train"]
+    assert manifest(pairs, split, "released")["disjoint"] is False
+
+
+def test_no_other_protocol_chooses_on_test():
+    config = CONFIG.model_copy(update={"validation": "test"})
+    with pytest.raises(Problem, match=r"'split.validation' is 'test': only protocol 'released'"):
+        divide(implicit(skewed(), None, 3), "balanced", config, np.random.default_rng(1))
 
 
 def test_released_files_of_another_dataset_are_refused():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import signal
@@ -16,6 +17,8 @@ import pytest
 import torch
 from conftest import ROOT
 from safetensors.torch import load_file, save_file
+
+from ppac.training.adam import Adam
 
 CELL = ("--dataset", "synthetic", "--base", "bprmf", "--method", "ppac")
 MODEL = "runs/synthetic/bprmf/ppac/train/model.safetensors"
@@ -150,3 +153,22 @@ def test_tune_and_evaluate_need_a_matching_model(prepared):
     assert "not a readable model file" in prepared.fails("tune", *CELL)
     path.unlink()
     assert "does not exist: run `dvc repro`" in prepared.fails("tune", *CELL)
+
+
+def test_adam_is_pytorchs():
+    """Bit by bit, through a save and a parameter that has no gradient for a while."""
+    ours, theirs = (torch.nn.ParameterList([torch.ones(40, 3), torch.ones(5)]) for _ in range(2))
+    mine = Adam(ours.parameters(), lr=0.01)
+    reference = torch.optim.Adam(theirs.parameters(), lr=0.01, fused=True)
+    for step in range(6):
+        if step == 3:
+            saved = copy.deepcopy(mine.state_dict())
+            mine = Adam(ours.parameters(), lr=0.01)
+            mine.load_state_dict(saved)
+        for values, optimiser in ((ours, mine), (theirs, reference)):
+            optimiser.zero_grad()
+            noise = torch.randn(40, 3, generator=torch.Generator().manual_seed(step))
+            loss = (values[0] * noise).pow(3).sum() + (values[1].sum() if step % 2 else 0)
+            loss.backward()
+            optimiser.step()
+    assert all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True))

@@ -20,6 +20,7 @@ from ppac.core.errors import Problem, nearest
 
 FILE = "params.yaml"
 CELL_AXES = ("dataset", "base", "method")
+SEARCH = "search"  # in any section: values to try for its keys, see ppac/training/search.py
 
 
 class Section(BaseModel):
@@ -30,12 +31,8 @@ class Section(BaseModel):
     @classmethod
     def read(cls, params: Mapping[str, Any], name: str, **cell: str) -> Self:
         """The section called ``name``, with the exceptions that apply to ``cell``."""
-        if name not in params:
-            raise Problem(f"{FILE}: section '{name}' is missing.")
-        values = params[name] if params[name] is not None else {}
-        if not isinstance(values, Mapping):
-            raise Problem(f"{FILE}: '{name}' must be a section with keys, not {values!r}.")
-        return cls.check(with_exceptions(values, name, cell), name)
+        values = section(params, name, cell)
+        return cls.check({key: value for key, value in values.items() if key != SEARCH}, name)
 
     @classmethod
     def check(cls, values: Mapping[str, Any], name: str) -> Self:
@@ -54,6 +51,16 @@ class Section(BaseModel):
                 raise Problem(f"{FILE}: '{where}' is missing.") from None
             message = f"{FILE}: '{where}' is {first['input']!r}: {first['msg']}."
             raise Problem(message) from None
+
+
+def section(params: Mapping[str, Any], name: str, cell: Mapping[str, str]) -> dict[str, Any]:
+    """The values of a section, unchecked but for being there."""
+    if name not in params:
+        raise Problem(f"{FILE}: section '{name}' is missing.")
+    values = params[name] if params[name] is not None else {}
+    if not isinstance(values, Mapping):
+        raise Problem(f"{FILE}: '{name}' must be a section with keys, not {values!r}.")
+    return with_exceptions(values, name, cell)
 
 
 def with_exceptions(

@@ -1,14 +1,10 @@
-"""The numbers of every cell, side by side: the results table and what is read off it.
-
-A cell that is no longer configured may have left files behind. They are not looked for:
-the axes of params.yaml alone say what is reported.
-"""
+"""The numbers of every cell, side by side: the results table and what is read off it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 from pydantic import Field
@@ -17,7 +13,7 @@ from ppac.core import registry
 from ppac.core.config import FILE, Section
 from ppac.core.errors import Problem, nearest
 from ppac.core.files import read_json
-from ppac.core.layout import RANKERS, Cell, Dataset
+from ppac.core.layout import Cell
 
 KEY = ["dataset", "base", "method"]
 VALIDATED = ["recall_at_50", "ndcg_at_50"]
@@ -36,44 +32,15 @@ class ReportConfig(Section):
     compare: list[str]
     against: list[str] = Field(min_length=1)
     finding: FindingConfig
+    missing: Literal["refuse", "blank"]
     level: float = Field(gt=0, lt=1)
     resamples: int = Field(ge=100)
 
 
-def cells(
-    datasets: Iterable[str],
-    bases: Iterable[str],
-    methods: Iterable[str],
-    variants: Iterable[str],
-    rankers: Iterable[str],
-) -> list[Cell]:
-    """Every configured cell, rankers last within their dataset.
-
-    >>> [str(cell) for cell in cells(["ml-1m"], ["ncf"], ["base", "ppac"], [], ["mostpop"])]
-    ['ml-1m/ncf/base', 'ml-1m/ncf/ppac', 'ml-1m/rankers/mostpop']
-    """
-    methods, rankers = [*methods, *variants], list(rankers)
-    pairs = [(base, method) for base in bases for method in methods]
-    pairs += [(RANKERS, ranker) for ranker in rankers]
-    found = [Cell(dataset, base, method) for dataset in datasets for base, method in pairs]
-    if not found:
-        raise Problem(f"{FILE}: there is nothing to report on: the axes name no cell.")
-    return found
-
-
-def require(wanted: Sequence[Cell]) -> None:
-    """Every file the report reads, before any is read: a report is whole or not at all."""
-    paths = []
-    for cell in wanted:
-        paths += [cell.metrics, cell.tuned, cell.surface, cell.per_user, cell.top]
-        paths += [cell.curve] if cell.learner == cell else []
-    for place in map(Dataset, dict.fromkeys(cell.dataset for cell in wanted)):
-        paths += [place.popularity / "gp.parquet"]
-        paths += [place.split / name for name in ("items.parquet", "manifest.json")]
-    missing = [path for path in paths if not path.is_file()]
-    if missing:
-        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-        raise Problem(f"{missing[0]} is missing{more}: run `dvc repro`, which writes it.")
+def with_blanks(table: pl.DataFrame, wanted: Sequence[Cell]) -> pl.DataFrame:
+    """A row for every wanted cell, in their order; empty where it was not run."""
+    rows = pl.DataFrame([key(cell) for cell in wanted], KEY, orient="row")
+    return rows.join(table, on=KEY, how="left", maintain_order="left")
 
 
 def read_metrics(wanted: Iterable[Cell]) -> pl.DataFrame:
@@ -123,6 +90,8 @@ def summary(results: pl.DataFrame) -> dict[str, Any]:
     for row in results.iter_rows(named=True):
         dataset, base, method = (row.pop(name) for name in KEY)
         found = {name: value for name, value in row.items() if value is not None}
+        if not found:
+            continue  # a cell that was not run
         nested.setdefault(dataset, {}).setdefault(base, {})[method] = found
     return nested
 

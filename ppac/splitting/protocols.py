@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
-from ppac.core.config import Section
+from ppac.core.config import FILE, Section
 from ppac.core.errors import Problem, nearest
 from ppac.core.interactions import PARTS
 from ppac.splitting.pairs import Pairs
 
 TRAIN, VALID, TEST, RANDOM, BOTH = range(5)
+IN_TEST = 0.95  # share of the balanced test's pairs that the authors' validation files hold
 
 
 class SplitConfig(Section):
@@ -28,6 +29,7 @@ class SplitConfig(Section):
     valid: float = Field(gt=0, lt=1)
     random: float = Field(ge=0, lt=1)
     max_share: float = Field(gt=0, lt=1)
+    validation: Literal["apart", "in_test", "test"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Split:
     parts: dict[str, np.ndarray]
     masked: list[str]
     quota: dict[str, dict[str, int]]
+    disjoint: bool = True  # validation and test, or one knows what one is doing
 
 
 def keep_everyone(pairs: Pairs, rng: np.random.Generator) -> np.ndarray:
@@ -131,10 +134,18 @@ def released(pairs: Pairs, config: SplitConfig, rng: np.random.Generator) -> Spl
     It is a balanced sample of their biased test minus their balanced test. The random test
     is their biased test without that validation, so it contains the balanced test. Only
     train is masked at test, as the authors do: masking validation too would flatter us.
+
+    ``config.validation`` can ask for what the authors do instead, to measure what it is worth:
+    a validation set inside the test (theirs is a sample of its lines), or the test itself.
     """
     if pairs.released is None:
         raise Problem("protocol 'released' needs the authors' test files: see docs/protocol.md.")
     where = np.choose(pairs.released, [TRAIN, RANDOM, BOTH])
+    if config.validation != "apart":
+        parts = parts_of(where)
+        share = IN_TEST if config.validation == "in_test" else 1
+        chosen = rng.permutation(parts["test"])[: round(share * len(parts["test"]))]
+        return Split(parts | {"valid": np.sort(chosen)}, ["train"], {}, disjoint=False)
     pool = where == RANDOM
     capacity = np.bincount(pairs.item[pool], minlength=len(pairs.items))
     wanted = min(int((where == BOTH).sum()), int(pool.sum()) // 2)
@@ -155,6 +166,11 @@ def divide(pairs: Pairs, protocol: str, config: SplitConfig, rng: np.random.Gene
     """Split by the named protocol and check what every protocol promises."""
     if protocol not in PROTOCOLS:
         raise Problem(f"unknown protocol '{protocol}': {nearest(protocol, PROTOCOLS)}.")
+    if config.validation != "apart" and protocol != "released":
+        raise Problem(
+            f"{FILE}: 'split.validation' is '{config.validation}': only protocol 'released' "
+            "chooses on test, because the authors do; here it must be 'apart'."
+        )
     split = PROTOCOLS[protocol](pairs, config, rng)
     check(pairs, split)
     return split
@@ -191,8 +207,7 @@ def check(pairs: Pairs, split: Split) -> None:
         ("train", "valid"),
         ("train", "test"),
         ("train", "random"),
-        ("valid", "test"),
-        ("valid", "random"),
+        *((("valid", "test"), ("valid", "random")) if split.disjoint else ()),
     ):
         if np.intersect1d(split.parts[one], split.parts[other]).size:
             raise AssertionError(f"{one} and {other} overlap")
@@ -215,7 +230,7 @@ def manifest(pairs: Pairs, split: Split, protocol: str) -> dict[str, Any]:
         "users_without_train": n_users - len(np.unique(pairs.user[train])),
         "items_without_train": n_items - len(np.unique(pairs.item[train])),
         "items_held_out": len(np.unique(pairs.item[held])),
-        "disjoint": True,  # asserted by `check`, or this file would not exist
+        "disjoint": split.disjoint,  # asserted by `check`, or this file would not exist
     }
 
 

@@ -20,6 +20,7 @@ from ppac.scoring.method import Batch, Method
 from ppac.scoring.ranking import Ranking
 from ppac.scoring.sampling import trainable_pairs
 from ppac.scoring.validation import score_grid
+from ppac.training.adam import Adam
 from ppac.training.checkpoints import Checkpoint
 
 Row = dict[str, float]
@@ -66,7 +67,7 @@ def fit(
     ``stream(name, ...)`` gives named random generators. Every epoch has its own, so the epoch
     number is all the randomness there is to remember.
     """
-    optimiser = optimiser_of(method, config.lr)
+    optimiser = Adam(method.parameters(), config.lr)
     state = resume(method, optimiser, checkpoint)
     for row in state.curve:
         on_epoch(row)
@@ -94,13 +95,9 @@ def fit(
     return state
 
 
-def optimiser_of(method: Method, lr: float) -> torch.optim.Optimizer:
-    return torch.optim.Adam(method.parameters(), lr=lr, fused=True)
-
-
 def run_epoch(
     method: Method,
-    optimiser: torch.optim.Optimizer,
+    optimiser: Adam,
     train: Interactions,
     config: TrainConfig,
     rng: np.random.Generator,
@@ -120,7 +117,7 @@ def run_epoch(
     total = torch.zeros((), device=device)
     for start in range(0, len(pairs), config.batch):
         batch = Batch(*(column[start : start + config.batch] for column in columns))
-        optimiser.zero_grad(set_to_none=True)
+        optimiser.zero_grad()
         loss = method.loss(batch)
         loss.backward()
         optimiser.step()
@@ -155,7 +152,7 @@ def note_validation(state: State, method: Method, row: Row) -> None:
         state.stale += 1
 
 
-def snapshot(method: Method, optimiser: torch.optim.Optimizer, state: State) -> dict[str, Any]:
+def snapshot(method: Method, optimiser: Adam, state: State) -> dict[str, Any]:
     return {
         "method": method.state_dict(),
         "optimiser": optimiser.state_dict(),
@@ -164,7 +161,7 @@ def snapshot(method: Method, optimiser: torch.optim.Optimizer, state: State) -> 
     }
 
 
-def resume(method: Method, optimiser: torch.optim.Optimizer, checkpoint: Checkpoint) -> State:
+def resume(method: Method, optimiser: Adam, checkpoint: Checkpoint) -> State:
     """The state to go on from: the checkpoint's, or a new one."""
     saved = checkpoint.load()
     if saved is None:

@@ -15,10 +15,11 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from ppac.core.config import FILE, Section
-from ppac.core.errors import Problem
+from ppac.core.config import FILE, SEARCH, Section, section
+from ppac.core.errors import Problem, nearest
 
 Settings = dict[str, dict[str, Any]]  # sections of params.yaml by name
+Grid = dict[str, dict[str, list[Any]]]  # values to try by section and key
 METRIC = "ndcg_at_50"
 
 
@@ -26,10 +27,9 @@ class SearchConfig(Section):
     trials: int = Field(ge=1)
     epochs: int = Field(gt=0)
     weights: dict[str, list[float]]
-    grid: dict[str, dict[str, list[Any]]]
 
     def candidates(
-        self, settings: Settings, method: str, rng: np.random.Generator
+        self, settings: Settings, grid: Grid, method: str, rng: np.random.Generator
     ) -> list[Settings]:
         """The configured settings, the method's neutral ones, then others of the grid at random.
 
@@ -37,17 +37,9 @@ class SearchConfig(Section):
         no method is worse than its base model for want of trying it.
         """
         axes = {
-            section: [
-                [(section, key, value) for value in values]
-                for key, values in self.grid.get(section, {}).items()
-            ]
-            for section in settings
+            name: [[(name, key, value) for value in values] for key, values in keys.items()]
+            for name, keys in grid.items()
         }
-        for section, key, _ in (axis[0] for own in axes.values() for axis in own):
-            if key not in settings[section]:
-                raise Problem(
-                    f"{FILE}: 'search.grid.{section}' has '{key}', no key of '{section}'."
-                )
         neutral = changed(settings, tuple(axis[0] for axis in axes[method]))
         points = itertools.product(*(axis for own in axes.values() for axis in own))
         others = [changed(settings, point) for point in points]
@@ -56,14 +48,28 @@ class SearchConfig(Section):
         return distinct[: self.trials]
 
 
+def grid_of(params: Mapping[str, Any], settings: Settings, cell: Mapping[str, str]) -> Grid:
+    """What the sections say under ``search``: for some of their keys, the values to try."""
+    grid: Grid = {}
+    for name, keys in settings.items():
+        grid[name] = section(params, name, cell).get(SEARCH) or {}
+        for key, values in grid[name].items():
+            where = f"{FILE}: '{name}.{SEARCH}'"
+            if key not in keys:
+                raise Problem(f"{where} has '{key}', no key of '{name}'; {nearest(key, keys)}.")
+            if not isinstance(values, list) or not values:
+                raise Problem(f"{where}: '{key}' must be a list of values, not {values!r}.")
+    return grid
+
+
 def changed(settings: Settings, point: tuple[tuple[str, str, Any], ...]) -> Settings:
     """
     >>> changed({"train": {"lr": 0.01, "l2": 0}}, (("train", "lr", 0.1),))
     {'train': {'lr': 0.1, 'l2': 0}}
     """
-    result = {section: dict(values) for section, values in settings.items()}
-    for section, key, value in point:
-        result[section][key] = value
+    result = {name: dict(values) for name, values in settings.items()}
+    for name, key, value in point:
+        result[name][key] = value
     return result
 
 
@@ -82,14 +88,12 @@ def search(candidates: list[Settings], attempt: Callable[[Settings], Trial]) -> 
     return sorted((attempt(settings) for settings in candidates), key=lambda trial: -trial.score)
 
 
-def table(trials: list[Trial], grid: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+def table(trials: list[Trial], grid: Grid) -> pl.DataFrame:
     """The trials, best first, with what was varied: what to write as search.csv."""
     rows = []
     for trial in trials:
         varied: dict[str, Any] = {
-            f"{section}.{key}": str(trial.settings[section][key])
-            for section in trial.settings
-            for key in grid.get(section, {})
+            f"{name}.{key}": str(trial.settings[name][key]) for name in grid for key in grid[name]
         }
         rows.append({**varied, "epochs": trial.epochs, **trial.weights, METRIC: trial.score})
     return pl.DataFrame(rows)
