@@ -20,8 +20,9 @@ from bench import synthetic
 from ppac.core.config import read_params
 from ppac.core.files import new_file
 from ppac.core.interactions import Interactions
-from ppac.core.popularity import Popularity, popularity
+from ppac.core.popularity import Popularity
 from ppac.core.seeds import rng
+from ppac.counting.popularity import popularity
 from ppac.sources.fetching import MIRROR
 from ppac.sources.raw import gather
 from ppac.splitting import protocols

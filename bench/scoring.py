@@ -12,7 +12,7 @@ import numpy as np
 
 from bench import data, training
 from ppac.core.interactions import Interactions
-from ppac.core.layout import Cell
+from ppac.layout import Cell
 
 TOP = 50
 MEMORY_MB = 512  # the default of params.yaml

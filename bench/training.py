@@ -9,8 +9,8 @@ from typing import Any
 
 from bench import data
 from ppac.core.config import read_params, with_exceptions
-from ppac.core.layout import Cell
 from ppac.core.seeds import rng, stream
+from ppac.layout import Cell
 
 DIM = 64
 LAYERS = 3

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from ppac.core.errors import Problem
-from ppac.core.layout import Cell
+from ppac.layout import Cell
 from ppac.pipelines import write_all
 from ppac.tracking import track
 from ppac.tracking.mirror import mirror

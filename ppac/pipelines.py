@@ -19,8 +19,8 @@ from ppac.core.config import FILE, read_yaml
 
 PIPELINE = "dvc.yaml"
 UP = "../../"
-EVERY_CELL = ("train", "tune", "evaluate")
-AXES = ("datasets", "bases", "methods", "variants", "rankers", "protocol")
+EVERY_CELL = ("train", "tune", "evaluate", "sweep")
+AXES = ("datasets", "bases", "methods", "variants", "rankers", "sweeps", "protocol")
 HEADER = f"""\
 # Written by `python -m ppac pipelines`: stages of the project's {PIPELINE}, run in this folder.
 # What this pipeline is for, and what it does differently, stands in its {FILE}.

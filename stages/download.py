@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ppac.core.files import new_folder
-from ppac.core.layout import Dataset
+from ppac.layout import Dataset
 from ppac.progress import say
 from ppac.sources import raw
 from stages import door

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ppac.core.files import new_folder, read_json, write_json, write_table
 from ppac.core.interactions import read_masked, read_part
-from ppac.core.layout import Cell, Dataset
 from ppac.core.popularity import read_popularity
 from ppac.evaluation import EvaluateConfig, Forced, evaluate, with_source_ids
+from ppac.layout import Cell, Dataset
 from ppac.progress import say
 from ppac.scoring.compute import ComputeConfig
 from ppac.scoring.method import Shared

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ppac.core.files import write_table
 from ppac.core.interactions import read_part
-from ppac.core.layout import Dataset
+from ppac.layout import Dataset
 from ppac.neighbours import NeighboursConfig, nearest_users
 from ppac.progress import say
 from stages import door

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ppac.core.files import new_folder, read_table
 from ppac.core.interactions import read_part
-from ppac.core.layout import Dataset
-from ppac.core.popularity import PopularityConfig, check_k, popularity, write_popularity
+from ppac.core.popularity import write_popularity
+from ppac.counting.popularity import PopularityConfig, check_k, popularity
+from ppac.layout import Dataset
 from ppac.neighbours import NeighboursConfig
 from ppac.progress import say
 from stages import door

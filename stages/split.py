@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ppac.core.files import new_folder, read_table, rows_digest, write_json, write_table
-from ppac.core.layout import Dataset
 from ppac.core.seeds import rng
+from ppac.layout import Dataset
 from ppac.progress import say
 from ppac.splitting import protocols as splits
 from ppac.splitting.pairs import implicit

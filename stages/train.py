@@ -6,9 +6,9 @@ import polars as pl
 
 from ppac.core.files import new_folder, write_csv
 from ppac.core.interactions import read_part
-from ppac.core.layout import Cell, Dataset
 from ppac.core.popularity import read_popularity
 from ppac.core.seeds import rng
+from ppac.layout import Cell, Dataset
 from ppac.progress import say
 from ppac.scoring import trained
 from ppac.scoring.compute import ComputeConfig

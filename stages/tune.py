@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ppac.core.files import new_folder, write_csv, write_json
 from ppac.core.interactions import read_part
-from ppac.core.layout import Cell, Dataset
 from ppac.core.popularity import read_popularity
+from ppac.layout import Cell, Dataset
 from ppac.progress import say
 from ppac.scoring.compute import ComputeConfig
 from ppac.scoring.method import Shared

@@ -14,7 +14,8 @@ import pytest
 import torch
 
 from ppac.core.interactions import Interactions
-from ppac.core.popularity import Popularity, popularity
+from ppac.core.popularity import Popularity
+from ppac.counting.popularity import popularity
 from ppac.neighbours import nearest_users
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,13 +13,20 @@ from ppac.pipelines import EVERY_CELL
 ROOT = Path(__file__).resolve().parents[1]
 PIPELINES = [ROOT, *(path.parent for path in sorted(ROOT.glob("pipelines/*/params.yaml")))]
 
-# These cannot change what a stage writes: how threads wait, bars, closing lines, and the mirror
-# in MLflow.
-BYSTANDERS = ("ppac/__init__.py", "ppac/progress.py", "ppac/tracking/")
+# These cannot change what a stage writes: where (DVC would not find it elsewhere), bars, closing
+# lines, the mirror in MLflow, and the door, which lets in or refuses.
+BYSTANDERS = (
+    "ppac/__init__.py",
+    "ppac/layout.py",
+    "ppac/progress.py",
+    "ppac/tracking/",
+    "stages/door.py",
+)
 # What only things found by name import, or what is looked through by name.
 FOUND_BY_NAME_WHOLE = (
     "ppac/formats",
     "ppac/metrics",
+    "ppac/counting",
     "ppac/ingredients",
     "ppac/methods/ppac.py",
 )

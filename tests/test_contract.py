@@ -24,7 +24,7 @@ from contract import (
 )
 
 from ppac.__main__ import readme
-from ppac.pipelines import AXES, derived
+from ppac.pipelines import AXES, EVERY_CELL, derived
 from stages import door
 
 EVERY_STAGE = [
@@ -64,7 +64,7 @@ def test_declared_code_is_used(pipeline, name):
 @pytest.mark.parametrize(("pipeline", "name"), EVERY_STAGE)
 def test_what_is_found_by_name_is_a_dep_by_that_name(pipeline, name):
     stage = stages_of(pipeline)[name]
-    if kind(name) not in ("train", "tune", "evaluate"):
+    if kind(name) not in EVERY_CELL:
         pytest.skip("loads nothing by name")
     declared = declared_code(stage, pipeline)
     for folder, axis in FOUND_BY_NAME.items():
@@ -94,7 +94,8 @@ class Recorder(dict):
         return super().get(key, default)
 
 
-ORDER = ["download", "split", "neighbours", "popularity", "train", "tune", "evaluate", "report"]
+ORDER = ["download", "split", "neighbours", "popularity", "describe"]
+ORDER += ["train", "tune", "evaluate", "sweep", "report"]
 
 
 def test_declared_params_are_those_read(project, monkeypatch):
@@ -103,6 +104,7 @@ def test_declared_params_are_those_read(project, monkeypatch):
     project.set("bases: [bprmf, ncf, lightgcn]", "bases: [bprmf]")
     project.set("methods: [base, ppac]", "methods: [ppac]")
     project.set("rankers: [mostpop, mostppop, ppgp]", "rankers: []")
+    project.set("sweeps: []", "sweeps: [ppac]")
     project.set("epochs: 300", "epochs: 2")
     monkeypatch.chdir(project.folder)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{project.folder}/runs.db")
@@ -139,7 +141,7 @@ def test_only_evaluate_knows_gamma_and_beta(pipeline):
 def test_no_test_set_upstream_of_evaluate(pipeline):
     """Stages before it name the files of the split one by one, and test is not among them."""
     for name, stage in stages_of(pipeline).items():
-        if kind(name) in ("evaluate", "report"):
+        if kind(name) in ("evaluate", "sweep", "report"):
             continue
         for dep in stage.get("deps", []):
             assert not dep.endswith(("test.parquet", "random.parquet")), name

@@ -12,8 +12,8 @@ from conftest import ROOT, checkerboard, popularity_of
 from ppac.core import registry
 from ppac.core.config import read_yaml
 from ppac.core.interactions import Interactions
-from ppac.core.layout import Cell
 from ppac.core.seeds import rng
+from ppac.layout import Cell
 from ppac.scoring import trained
 from ppac.scoring.method import Batch, Method, Shared, bpr
 from ppac.scoring.propagation import Graph

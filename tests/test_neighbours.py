@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from ppac.core.errors import Problem
 from ppac.core.interactions import Interactions
-from ppac.core.popularity import check_k, popularity, read_popularity, write_popularity
+from ppac.core.popularity import read_popularity, write_popularity
+from ppac.counting.popularity import check_k, popularity
 from ppac.neighbours import nearest_users
 from ppac.neighbours.search import search
 

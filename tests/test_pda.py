@@ -10,8 +10,8 @@ from test_models import BASES, batch_of, build
 from test_ppac import tops
 
 from ppac.core.interactions import Interactions
-from ppac.core.layout import Cell
 from ppac.ingredients.deconfounding import positive, relative_popularity
+from ppac.layout import Cell
 from ppac.scoring import trained
 from ppac.scoring.method import Shared, bpr
 

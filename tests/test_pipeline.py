@@ -93,7 +93,7 @@ def copy(tmp_path_factory) -> Copy:
     """A copy in which `dvc repro` has run once and its results are committed."""
     made = Copy(tmp_path_factory.mktemp("copy") / "ppac")
     output = made.dvc("repro")
-    assert len(ran(output)) == 4 + 2 + 3 + 3 + 1
+    assert len(ran(output)) == 5 + 2 + 3 + 3 + 1
     made.git("add", "-A")
     made.git("commit", "-qm", "results")
     return made
@@ -120,7 +120,7 @@ def test_again_is_up_to_date(copy):
 def test_the_same_bytes_again(copy):
     """Everything run again from nothing gives the lock file it gave."""
     before = (copy.folder / "dvc.lock").read_bytes()
-    assert len(ran(copy.dvc("repro", "--force"))) == 13
+    assert len(ran(copy.dvc("repro", "--force"))) == 14
     assert (copy.folder / "dvc.lock").read_bytes() == before
 
 
@@ -223,7 +223,7 @@ def test_a_method_is_one_file_and_one_entry(copy):
     folder = copy.folder / "pipelines/comparison"
     (folder / "params.yaml").write_text(
         "datasets: [synthetic]\nbases: [bprmf]\nmethods: [base, ppac, toy]\n"
-        "variants: [ppac-pred]\nrankers: [userknn]\nprotocol: balanced\n"
+        "variants: [ppac-pred]\nrankers: [userknn]\nsweeps: []\nprotocol: balanced\n"
         "search: {trials: 2, epochs: 5}\ncompute: {threads: 1}\n"
     )
     output = copy.dvc("repro", "pipelines/comparison/dvc.yaml")

@@ -12,7 +12,7 @@ from ppac.core import registry
 from ppac.core.config import read_yaml
 from ppac.core.errors import Problem
 from ppac.core.interactions import Interactions
-from ppac.core.layout import Cell
+from ppac.layout import Cell
 from ppac.scoring import trained
 from ppac.scoring.method import Shared
 

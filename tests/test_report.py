@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from ppac.core.errors import Problem
-from ppac.core.layout import RANKERS, Cell, Dataset
+from ppac.layout import RANKERS, Cell, Dataset
 from ppac.reporting import figures, results
 from ppac.reporting.cells import configured
 from ppac.reporting.finding import comparison, findings
@@ -45,6 +45,18 @@ def fabricate_dataset(name: str, stream: np.random.Generator) -> None:
     gp.write_parquet(place.popularity / "gp.parquet")
     ids = dense.with_columns(id=pl.Series([f"i{n}" for n in range(ITEMS)]))
     ids.write_parquet(place.split / "items.parquet")
+    users = pl.DataFrame({"user": np.arange(USERS, dtype=np.int32)})
+    users.with_columns(id=pl.Series([f"u{n}" for n in range(USERS)])).write_parquet(
+        place.split / "users.parquet"
+    )
+    some = stream.integers(ITEMS, size=USERS).astype(np.int32)
+    users.with_columns(item=pl.Series(some)).write_parquet(place.split / "test.parquet")
+    place.description.mkdir(parents=True)
+    (place.description / "differences.csv").write_text(
+        "differing,users,share\n0,30,0.75\n1,10,0.25\n"
+    )
+    rated = "1,30,0.1,3.5,100\n2,30,0.4,4.0,200\n" if name == "alpha" else ""
+    (place.description / "ratings.csv").write_text(f"group,items,pp,rating,ratings\n{rated}")
     counted = {"users": USERS, "items": ITEMS, "interactions": 1200}
     parts = {"train": 900, "valid": 120, "test": 120, "random": 60, "masked": ["train"]}
     manifest = {"protocol": "balanced", **counted, **parts, "digests": {"train": "00"}}
@@ -147,11 +159,16 @@ def test_stage_writes_everything_and_says_the_finding(project: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("report: On alpha, ppac significantly raises NDCG@50 on the")
     written = sorted(str(p.relative_to(project / "report")) for p in project.glob("report/**/*.*"))
-    assert written == [
+    assert sum(name.startswith("figures/") for name in written) == 11
+    assert [name for name in written if not name.startswith("figures/")] == [
         "index.html",
         "plots/curves.csv",
+        "plots/differences.csv",
+        "plots/groups.csv",
         "plots/head_tail.csv",
+        "plots/ratings.csv",
         "plots/surface.csv",
+        "plots/sweep.csv",
         "results.csv",
         "results.md",
         "search.csv",
@@ -189,7 +206,8 @@ def test_page(project: Path) -> None:
         assert cell.method in body
     assert "prefers-color-scheme: dark" in text
     assert "gamma 64, beta -2: NDCG@50" in body  # hovering a square of the heat map
-    assert page.tags.count("svg") == 4 * 2 + 6 + 2  # curves and losses, surfaces, head and tail
+    drawn = 4 * 2 + 6 + 2  # curves and losses, surfaces, head and tail
+    assert page.tags.count("svg") == drawn + 4 * 2 + 2 + 1  # groups, differences, ratings
 
 
 def test_same_bytes_twice_and_strangers_ignored(project: Path) -> None:

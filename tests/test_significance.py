@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ppac.core.errors import Problem
-from ppac.core.layout import Cell
 from ppac.core.seeds import rng
+from ppac.layout import Cell
 from ppac.reporting.results import ReportConfig
 from ppac.reporting.significance import holm, interval, judged, measure, paired, significance
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from ppac.core.layout import RANKERS, Cell
+from ppac.layout import RANKERS, Cell
 from ppac.tracking import track as tracking
 from ppac.tracking.track import Record, live, record
 

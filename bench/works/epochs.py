@@ -9,7 +9,7 @@ import numpy as np
 from bench import data, training
 from bench.targets import Costs, Faster
 from bench.work import Contender, Prepared, Work
-from ppac.core.layout import Cell
+from ppac.layout import Cell
 
 
 def ours(base: str, method: str, case: str, threads: int) -> Prepared:

@@ -9,7 +9,7 @@ import numpy as np
 from bench import data, scoring, training
 from bench.targets import Record, amount, by_case, typical
 from bench.work import Contender, Prepared, Work
-from ppac.core.layout import Cell
+from ppac.layout import Cell
 
 CASES = tuple(name for name in data.MADE_UP if name.startswith("growth-"))
 FAR = (1_000_000, 100_000_000)  # users to extrapolate to

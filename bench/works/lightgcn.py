@@ -12,7 +12,7 @@ import numpy as np
 from bench import data, training
 from bench.targets import Faster
 from bench.work import Contender, Prepared, Work
-from ppac.core.layout import Cell
+from ppac.layout import Cell
 
 STEPS = 20  # of the peers' epochs of a minute
 

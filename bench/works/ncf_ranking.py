@@ -9,7 +9,7 @@ import numpy as np
 from bench import data, scoring, training
 from bench.targets import Faster
 from bench.work import Contender, Prepared, Work
-from ppac.core.layout import Cell
+from ppac.layout import Cell
 
 SAMPLE = 256  # users
 BLOCK = 8  # users whose scores the peer holds

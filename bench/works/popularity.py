@@ -13,7 +13,7 @@ from bench.work import Contender, Prepared, Work
 
 
 def ours(case: str, threads: int) -> Prepared:
-    from ppac.core.popularity import popularity
+    from ppac.counting.popularity import popularity
 
     train, table = data.train(case), data.neighbours(case)
     return Prepared(

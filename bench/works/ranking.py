@@ -10,7 +10,7 @@ from bench import data, scoring, training
 from bench.scoring import TOP
 from bench.targets import Faster, Within
 from bench.work import Contender, Prepared, Work
-from ppac.core.layout import Cell
+from ppac.layout import Cell
 
 BLOCK = 2048  # users that the peers with a choice rank at once
 

@@ -10,7 +10,7 @@ import numpy as np
 from bench import data, scoring, training
 from bench.targets import Costs
 from bench.work import Contender, Prepared, Work
-from ppac.core.layout import Cell
+from ppac.layout import Cell
 
 GAMMAS = (0.0, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)
 BETAS = (0.0, -1.0, -4.0, -16.0, -64.0, -256.0, -1024.0)

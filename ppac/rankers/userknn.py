@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from ppac.core.files import read_table
-from ppac.core.popularity import popularity
+from ppac.counting.popularity import popularity
 from ppac.scoring import ranker
 from ppac.scoring.method import Shared
 

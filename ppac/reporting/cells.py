@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from ppac.core.config import FILE
 from ppac.core.errors import Problem
-from ppac.core.layout import RANKERS, Cell, Dataset
+from ppac.layout import RANKERS, Cell, Dataset
 
 
 def configured(
@@ -34,15 +34,18 @@ def configured(
     return found
 
 
-def require(wanted: Sequence[Cell]) -> None:
+def require(wanted: Sequence[Cell], sweeps: Sequence[str] = ()) -> None:
     """Every file the report reads, before any is read: a report is whole or not at all."""
     paths = []
     for cell in wanted:
         paths += [cell.metrics, cell.tuned, cell.surface, cell.per_user, cell.top]
         paths += [cell.curve] if cell.learner == cell else []
+        paths += [cell.swept] if cell.method in sweeps else []
     for place in map(Dataset, dict.fromkeys(cell.dataset for cell in wanted)):
         paths += [place.popularity / "gp.parquet"]
-        paths += [place.split / name for name in ("items.parquet", "manifest.json")]
+        paths += [place.description / name for name in ("differences.csv", "ratings.csv")]
+        needed = ("users.parquet", "items.parquet", "test.parquet", "manifest.json")
+        paths += [place.split / name for name in needed]
     missing = [path for path in paths if not path.is_file()]
     if missing:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""

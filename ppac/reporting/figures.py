@@ -18,7 +18,7 @@ import polars as pl
 from ppac.core.config import FILE
 from ppac.core.errors import Problem
 from ppac.core.files import read_table
-from ppac.core.layout import Cell, Dataset
+from ppac.layout import Cell, Dataset
 from ppac.reporting.results import BASE, KEY, VALIDATED, key, label
 from ppac.scoring.lists import head_of
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from ppac.reporting import figures
 from ppac.reporting.finding import change
+from ppac.reporting.gallery import Figure
 from ppac.reporting.markup import STYLE, draw, figure, legend, p_value, ramp, table
 from ppac.reporting.results import KEY, ReportConfig, best, direction, label, shown
 
@@ -26,13 +27,16 @@ dvc plots show               # the tables behind these figures, as DVC draws the
 
 @dataclass(frozen=True)
 class Report:
-    """All that the page shows."""
+    """All that the page shows, and what else is written beside it."""
 
     findings: Sequence[str]
     results: pl.DataFrame
+    summary: Mapping[str, Any]
     tested: pl.DataFrame
     validation: pl.DataFrame
-    plots: Mapping[str, pl.DataFrame]  # curves, surface, head_tail
+    searched: pl.DataFrame
+    plots: Mapping[str, pl.DataFrame]  # the tables behind the figures, by name
+    figures: Sequence[Figure]
     manifests: Mapping[str, Mapping[str, Any]]
     config: ReportConfig
 
@@ -52,6 +56,7 @@ def html(report: Report) -> str:
         *curves_section(report.plots["curves"]),
         *surfaces_section(report.plots["surface"], report.validation),
         *head_tail_section(report.plots["head_tail"]),
+        *gallery_section(report.figures),
         *origin_section(report.manifests),
         "</body>\n</html>\n",
     ]
@@ -173,6 +178,14 @@ def head_tail_section(shares: pl.DataFrame) -> Iterable[str]:
     for dataset, part in by_dataset(shares):
         yield figure(dataset, draw(figures.bars(part)))
     yield "</div>"
+
+
+def gallery_section(shown: Sequence[Figure]) -> Iterable[str]:
+    """The other figures, under the heading that the first of a kind brings."""
+    for heading in dict.fromkeys(one.heading for one in shown):
+        yield f"<h2>{escape(heading)}</h2><div class='panels'>"
+        yield from (figure(one.caption, one.svg) for one in shown if one.heading == heading)
+        yield "</div>"
 
 
 def origin_section(manifests: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:

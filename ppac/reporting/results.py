@@ -13,7 +13,7 @@ from ppac.core import registry
 from ppac.core.config import FILE, Section
 from ppac.core.errors import Problem, nearest
 from ppac.core.files import read_json
-from ppac.core.layout import Cell
+from ppac.layout import Cell
 
 KEY = ["dataset", "base", "method"]
 VALIDATED = ["recall_at_50", "ndcg_at_50"]
@@ -31,6 +31,7 @@ class ReportConfig(Section):
     summary: list[str]
     compare: list[str]
     against: list[str] = Field(min_length=1)
+    groups: list[int] = Field(min_length=1)
     finding: FindingConfig
     missing: Literal["refuse", "blank"]
     level: float = Field(gt=0, lt=1)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from ppac.core.layout import Cell
+from ppac.layout import Cell
 from ppac.reporting.results import KEY, key
 
 

@@ -29,8 +29,8 @@ from scipy import stats
 
 from ppac.core.errors import Problem
 from ppac.core.files import read_table
-from ppac.core.layout import RANKERS, Cell
 from ppac.core.seeds import rng
+from ppac.layout import RANKERS, Cell
 from ppac.reporting.results import BASE, ReportConfig, check_names, direction
 
 SCHEMA = {

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from ppac.core import registry
 from ppac.core.errors import Problem
 from ppac.core.files import config_digest, file_digest, new_file
-from ppac.core.layout import Cell, Dataset
+from ppac.layout import Cell, Dataset
 from ppac.scoring.method import Method, Shared
 from ppac.scoring.scorer import Scorer
 
@@ -122,5 +122,5 @@ def load_scorer(cell: Cell, shared: Shared, device: torch.device) -> Scorer:
     method = load(cell.learner.model, cell.learner, shared).to(device)
     if cell.learner == cell:
         return method
-    variant: Scorer = registry.find("variants", cell.method).Variant(method)
+    variant: Scorer = registry.find("variants", cell.method).Variant(method, shared)
     return variant

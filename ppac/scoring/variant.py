@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from ppac.scoring.method import Method
+from ppac.scoring.method import Method, Shared
 from ppac.scoring.scorer import Scorer
 
 
 class Variant(Scorer):
     """The trained method's parts, ranked by as they are; a file of ppac/variants/ changes that."""
 
-    def __init__(self, trained: Method) -> None:
-        self.trained = trained
+    def __init__(self, trained: Method, shared: Shared) -> None:
+        self.trained, self.shared = trained, shared
 
     def parts(self, users: Tensor, items: slice) -> Tensor:
         return self.trained.parts(users, items)

@@ -9,7 +9,7 @@ import polars as pl
 
 from ppac.core.errors import Problem
 from ppac.core.files import config_digest, read_json
-from ppac.core.layout import RANKERS, Cell, Dataset
+from ppac.layout import RANKERS, Cell, Dataset
 from ppac.scoring.trained import read
 from ppac.tracking import track
 from ppac.tracking.record import Record

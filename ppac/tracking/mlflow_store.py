@@ -20,7 +20,7 @@ from filelock import FileLock
 
 from ppac.core.config import project_root
 from ppac.core.files import new_file
-from ppac.core.layout import Cell
+from ppac.layout import Cell
 from ppac.tracking.record import (
     LONGEST,
     Attempt,

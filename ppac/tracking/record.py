@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ppac.core.layout import RANKERS, Cell
+from ppac.layout import RANKERS, Cell
 
 LONGEST = 6000  # characters MLflow keeps of a parameter
 

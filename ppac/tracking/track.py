@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ppac.core.layout import Cell
+from ppac.layout import Cell
 from ppac.tracking.mlflow_store import opened, store_uri
 from ppac.tracking.record import Attempt, Points, Record, curve_points
 

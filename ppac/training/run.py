@@ -13,8 +13,8 @@ from ppac.core.config import FILE
 from ppac.core.errors import Problem
 from ppac.core.files import config_digest
 from ppac.core.interactions import Interactions
-from ppac.core.layout import Cell
 from ppac.core.seeds import rng, stream
+from ppac.layout import Cell
 from ppac.scoring import trained
 from ppac.scoring.grid import grid_of
 from ppac.scoring.method import Method, Shared

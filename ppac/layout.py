@@ -33,6 +33,10 @@ class Dataset:
     def popularity(self) -> Path:
         return Path("data/popularity") / self.name
 
+    @property
+    def description(self) -> Path:
+        return Path("data/description") / self.name
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -89,6 +93,10 @@ class Cell:
     @property
     def top(self) -> Path:
         return self.run / "evaluate" / "top.parquet"
+
+    @property
+    def swept(self) -> Path:
+        return self.run / "sweep" / "sweep.csv"
 
     @property
     def metrics(self) -> Path:

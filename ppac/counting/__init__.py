@@ -1,0 +1,1 @@
+"""Counting how popular items are: among everyone, and among each user's nearest users."""
