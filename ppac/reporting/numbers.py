@@ -5,6 +5,7 @@ The document holds blocks between markers; what is in them is written, the rest 
     <!-- numbers: printed T2 released -->       a printed table beside a pipeline's cells
     <!-- numbers: missing released -->          cells that were not run, and how to run them
     <!-- numbers: reached released -->          in how many numbers the paper was reached
+    <!-- numbers: switched -->                  what each difference of the release does
     <!-- /numbers -->
 """
 
@@ -141,8 +142,25 @@ def missing(root: Path, pipeline: str) -> str:
     return "\n".join([*lines, "", "```sh", command, "```"])
 
 
+def switched(root: Path) -> str:
+    """Each ``release-*`` pipeline's cells beside the same cells of `released`."""
+    columns: dict[str, list[str]] = {"switched on": [], "cell": []}
+    columns |= {f"{title}{side}": [] for title in TITLES.values() for side in ("", ", switched")}
+    for params in sorted(root.glob("pipelines/release-*/params.yaml")):
+        pipeline = params.parent.name
+        for cell in cells_of(root, pipeline):
+            plain, there = (measured(root, name, cell) or {} for name in ("released", pipeline))
+            columns["switched on"].append(pipeline.removeprefix("release-"))
+            columns["cell"].append(f"{cell.base}/{cell.method}")
+            for name, metric in METRICS.items():
+                columns[TITLES[name]].append(number(plain.get(metric)))
+                columns[f"{TITLES[name]}, switched"].append(number(there.get(metric)))
+    return aligned(columns, left=2)
+
+
 BLOCKS: dict[str, Callable[..., str]] = {
     "printed": printed_table,
     "reached": reached,
     "missing": missing,
+    "switched": switched,
 }
