@@ -21,15 +21,6 @@ from ppac.scoring.method import Batch, Shared
 from ppac.scoring.sampling import trainable_pairs
 
 
-@pytest.fixture
-def train() -> Interactions:
-    """Items from very popular to hardly known."""
-    chance = np.random.default_rng(3)
-    weights = 1 / np.arange(1, 41)
-    items = chance.choice(40, size=900, p=weights / weights.sum())
-    return Interactions.of(chance.integers(60, size=900), items, 60, 40)
-
-
 def b(x: np.ndarray) -> np.ndarray:
     return np.log1p(np.exp(-x))
 

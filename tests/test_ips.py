@@ -7,18 +7,9 @@ import pytest
 import torch
 from test_models import BASES, batch_of, build
 
-from ppac.core.interactions import Interactions
 from ppac.ingredients.propensity import inverse_propensity
 
 COUNTS = np.array([1, 2, 4, 8, 1, 4])
-
-
-@pytest.fixture
-def train() -> Interactions:
-    stream = np.random.default_rng(4)
-    share = 1 / np.arange(1, 41)
-    items = stream.choice(40, size=900, p=share / share.sum())
-    return Interactions.of(stream.integers(60, size=900), items, 60, 40)
 
 
 def gradients(net, batch) -> list[torch.Tensor]:
