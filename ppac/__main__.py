@@ -11,7 +11,6 @@ from pathlib import Path
 from ppac.core.errors import Problem
 from ppac.layout import Cell
 from ppac.pipelines import write_all
-from ppac.reporting.numbers import fill
 from ppac.tracking import track
 from ppac.tracking.mirror import mirror
 
@@ -76,19 +75,12 @@ def pipelines() -> None:
         print(path.relative_to(Path.cwd()))
 
 
-def numbers() -> None:
-    """Write the tables of docs/numbers.md from the pipelines' metrics."""
-    path = Path("docs/numbers.md")
-    path.write_text(fill(path.read_text(encoding="utf-8"), Path.cwd()), encoding="utf-8")
-
-
 VERBS = {
     "show": show,
     "readme": readme,
     "track": show_in_mlflow,
     "ui": ui,
     "pipelines": pipelines,
-    "numbers": numbers,
 }
 
 

@@ -25,7 +25,6 @@ from contract import (
 
 from ppac.__main__ import readme
 from ppac.pipelines import AXES, EVERY_CELL, derived
-from ppac.reporting.numbers import fill
 from stages import door
 
 EVERY_STAGE = [
@@ -247,12 +246,6 @@ def test_the_readme_shows_what_the_report_wrote(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     readme()
     assert (tmp_path / "README.md").read_text() == (ROOT / "README.md").read_text()
-
-
-def test_the_numbers_are_what_the_metrics_say():
-    """The document's tables come out of the tracked metrics byte by byte."""
-    text = (ROOT / "docs/numbers.md").read_text()
-    assert fill(text, ROOT) == text
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
