@@ -85,6 +85,8 @@ def test_the_chosen_training_ends_as_if_it_had_been_configured(prepared):
     assert not list((prepared.folder / ".checkpoints").iterdir())
 
     best = rows.row(0, named=True)
+    curve = pl.read_csv(prepared.folder / OUT / "curve.csv")
+    assert best["ndcg_at_50"] == curve.filter(epoch=5)["ndcg_at_50"].item()  # no weights to choose
     prepared.set("  trials: 3 ", "  trials: 1 ")
     prepared.set("ips:\n  exponent: 0.5 ", f"ips:\n  exponent: {best['ips.exponent']} ")
     prepared.set("  lr: 0.01\n", f"  lr: {best['train.lr']}\n")

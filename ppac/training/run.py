@@ -82,6 +82,8 @@ class Training:
         method.load_state_dict(state.weights)
         method.eval()
         grid = grid_of(method.neutral, search.weights, "search.weights")
+        if len(grid) == 1:  # nothing to choose: what stopping looked at is the score
+            return Trial(settings, state.epoch, grid[0], state.best)
         names = (TRAIN, *vars(self.cell).values(), "validate")
         most = settings[TRAIN]["validate_users"]
         watched = sample_users(self.valid, most, rng(self.seed, *names))
