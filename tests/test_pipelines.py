@@ -1,0 +1,71 @@
+"""The folders of pipelines/, run for real by DVC in a copy of the repository."""
+
+from __future__ import annotations
+
+import pytest
+from copies import Copy, ran
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory) -> Copy:
+    """A copy in which nothing has run."""
+    return Copy(tmp_path_factory.mktemp("copy") / "ppac")
+
+
+def test_the_smoke_pipeline(copy):
+    output = copy.dvc("repro", "pipelines/smoke/dvc.yaml")
+    assert ran(output)[-1] == "report"
+    assert (copy.folder / "pipelines/smoke/report/index.html").exists()
+    assert not ran(copy.dvc("repro", "pipelines/smoke/dvc.yaml"))
+
+
+TOY = '''"""The base model with all its scores turned round."""
+
+from ppac.core.config import Section
+from ppac.scoring.method import Method, bpr
+
+
+class Config(Section):
+    pass
+
+
+class Net(Method):
+    def __init__(self, model, shared, l2, config):
+        super().__init__(model, l2)
+
+    def loss(self, batch):
+        rep, ego = self.rows(batch)
+        positive, negative = self.model.pair(rep.users, rep.items)
+        return bpr(negative, positive) + self.regulariser(ego)
+
+    def combine(self, parts, pp, gp, weights):
+        return -parts
+'''
+
+
+def test_a_method_is_one_file_and_one_entry(copy):
+    """Added to the comparison, it is searched, trained, tuned, evaluated and reported there."""
+    (copy.folder / "ppac/methods/toy.py").write_text(TOY)
+    with (copy.folder / "params.yaml").open("a") as params:
+        params.write("\ntoy: {}\n")
+    folder = copy.folder / "pipelines/comparison"
+    (folder / "params.yaml").write_text(
+        "datasets: [synthetic]\nbases: [bprmf]\nmethods: [base, ppac, toy]\n"
+        "variants: [ppac-pred]\nrankers: [userknn]\nsweeps: []\nprotocol: balanced\n"
+        "search: {trials: 2, epochs: 5}\ncompute: {threads: 1}\n"
+    )
+    output = copy.dvc("repro", "pipelines/comparison/dvc.yaml")
+    assert {f"{stage}@synthetic-bprmf-toy" for stage in ("train", "tune", "evaluate")} <= {
+        *ran(output)
+    }
+    assert not [name for name in ran(output) if name.startswith("train@") and "pred" in name]
+    results = (folder / "report/results.csv").read_text().splitlines()
+    assert [line.split(",")[2] for line in results[1:]] == [
+        "base", "ppac", "toy", "ppac-pred", "userknn"
+    ]  # fmt: skip
+    significance = (folder / "report/significance.csv").read_text()
+    assert "synthetic,bprmf,toy,ndcg_at_50,best," in significance
+    assert 'synthetic,bprmf,toy,true,"train.lr=' in (folder / "report/search.csv").read_text()
+    copy.git("checkout", "-q", ".")
