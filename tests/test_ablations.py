@@ -16,14 +16,14 @@ from ppac.scoring.method import Shared
 USERS = torch.arange(10)
 
 
-def variant(name, trained):
-    return find("variants", name).Variant(trained.eval())
+def variant(name, trained, train):
+    return find("variants", name).Variant(trained.eval(), Shared(train, popularity_of(train)))
 
 
 @pytest.mark.parametrize("base", BASES)
 def test_without_ci_is_ppac_at_neutral_weights(train, base):
     net = build(train, base, "ppac")
-    other = variant("ppac-without-ci", net)
+    other = variant("ppac-without-ci", net, train)
     assert other.neutral == {}
     assert (tops(other, train) == tops(net, train)).all()
 
@@ -65,7 +65,7 @@ def test_without_pp_a_large_negative_beta_gives_the_rarest_first(train):
 @pytest.mark.parametrize("base", BASES)
 def test_pred_adds_what_the_heads_learned(train, base):
     net = build(train, base, "ppac").eval()
-    pred = variant("ppac-pred", net)
+    pred = variant("ppac-pred", net, train)
     weights = {"gamma": 3.0, "beta": -2.0}
     with torch.no_grad():
         parts = pred.parts(USERS, slice(None))
@@ -75,7 +75,7 @@ def test_pred_adds_what_the_heads_learned(train, base):
         expected = expected + 3 * torch.sigmoid(net.f_pp.block(left[USERS], right))
         expected = expected - 2 * torch.sigmoid(net.f_gp(right))
     torch.testing.assert_close(got, expected)
-    assert (tops(pred, train) == tops(variant("ppac-without-ci", net), train)).all()
+    assert (tops(pred, train) == tops(variant("ppac-without-ci", net, train), train)).all()
 
 
 def test_observed_popularity_is_the_factor(train):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 from copies import Copy, ran
 
 pytestmark = pytest.mark.slow
@@ -51,11 +52,11 @@ def test_a_method_is_one_file_and_one_entry(copy):
     with (copy.folder / "params.yaml").open("a") as params:
         params.write("\ntoy: {}\n")
     folder = copy.folder / "pipelines/comparison"
-    (folder / "params.yaml").write_text(
-        "datasets: [synthetic]\nbases: [bprmf]\nmethods: [base, ppac, toy]\n"
-        "variants: [ppac-pred]\nrankers: [userknn]\nsweeps: []\nprotocol: balanced\n"
-        "search: {trials: 2, epochs: 5}\ncompute: {threads: 1}\n"
-    )
+    params = yaml.safe_load((folder / "params.yaml").read_text())
+    axes = {"datasets": ["synthetic"], "bases": ["bprmf"], "methods": ["base", "ppac", "toy"]}
+    axes |= {"variants": ["ppac-pred"], "rankers": ["userknn"]}
+    small = {"search": {"trials": 2, "epochs": 5}}
+    (folder / "params.yaml").write_text(yaml.safe_dump(params | axes | small))
     output = copy.dvc("repro", "pipelines/comparison/dvc.yaml")
     assert {f"{stage}@synthetic-bprmf-toy" for stage in ("train", "tune", "evaluate")} <= {
         *ran(output)

@@ -26,6 +26,8 @@ CONFIG = ReportConfig.check(
         "summary": ["ndcg_at_50"],
         "compare": ["ndcg_at_50"],
         "against": ["base"],
+        "groups": [10],
+        "missing": "refuse",
         "finding": {"method": "ppac", "metric": "ndcg_at_50"},
         "level": 0.05,
         "resamples": 500,
