@@ -86,7 +86,7 @@ def rectify(rows: np.ndarray, bias: np.ndarray, out: np.ndarray) -> None:
 
 
 def through(hidden: Tensor, rest: Sequence[nn.Module]) -> Tensor:
-    """Everything after the first layer's sums: (..., h) to (...)."""
+    """Everything after the first layer's sums, which are written over: (..., h) to (...)."""
     for layer in rest:
-        hidden = layer(torch.relu(hidden))
+        hidden = layer(torch.relu_(hidden))
     return hidden.squeeze(-1)
