@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ FOUND_BY_NAME_WHOLE = (
 FOUND_BY_NAME = {"models": "base", "methods": "method", "variants": "variant", "rankers": "ranker"}
 
 
+@functools.cache
 def stages_of(pipeline: Path) -> dict[str, dict[str, Any]]:
     """The stages of a pipeline's folder, whichever of its files they are in."""
     files = [pipeline / "dvc.yaml", *(pipeline / kind / "dvc.yaml" for kind in EVERY_CELL)]

@@ -24,7 +24,7 @@ from contract import (
 )
 
 from ppac.__main__ import readme
-from ppac.pipelines import AXES, EVERY_CELL, derived
+from ppac.pipelines import AXES, BESIDE_CELLS, EVERY_CELL, derived, differences
 from stages import door
 
 EVERY_STAGE = [
@@ -162,6 +162,29 @@ def test_other_pipelines_repeat_the_roots_stages(pipeline):
     own = set(yaml.safe_load((pipeline / "params.yaml").read_text()))
     for name, text in derived((ROOT / "dvc.yaml").read_text(), own).items():
         assert (pipeline / name).read_text() == text
+
+
+def test_differences_of_the_release_are_trained_as_released_is():
+    """Their files are written from the root's and `released`'s, and lead back to the same code."""
+    written = differences(ROOT, (ROOT / "dvc.yaml").read_text())
+    plain = yaml.safe_load((ROOT / "pipelines/released/params.yaml").read_text())
+    assert written
+    for path, text in written.items():
+        assert path.read_text() == text, "run `python -m ppac pipelines`"
+        if path.name == "params.yaml":
+            own = yaml.safe_load(text)
+            assert [own[name] for name in ("train", "search", "tune", "protocol")] == [
+                plain[name] for name in ("train", "search", "tune", "protocol")
+            ]
+            assert set(own["rankers"]) <= set(plain["rankers"])
+            assert set(own["methods"]) <= set(plain["methods"])
+        else:
+            stages = stages_of(path.parent)
+            assert stages.keys() == stages_of(ROOT).keys() - set(BESIDE_CELLS)
+            for name, stage in stages.items():
+                code = declared_code(stage, path.parent)
+                assert code == declared_code(stages_of(ROOT)[name], ROOT)
+                assert declared_params(stage) == declared_params(stages_of(ROOT)[name])
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES[1:], ids=lambda path: path.name)
