@@ -13,6 +13,12 @@ from ppac.pipelines import EVERY_CELL
 
 ROOT = Path(__file__).resolve().parents[1]
 PIPELINES = [ROOT, *(path.parent for path in sorted(ROOT.glob("pipelines/*/params.yaml")))]
+# Folders that show what another reported: a dvc.yaml by hand, without params.
+VIEWS = [
+    path.parent
+    for path in sorted(ROOT.glob("pipelines/*/dvc.yaml"))
+    if not (path.parent / "params.yaml").exists()
+]
 
 # These cannot change what a stage writes: where (DVC would not find it elsewhere), bars, closing
 # lines, the mirror in MLflow, and the door, which lets in or refuses.

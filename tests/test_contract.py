@@ -16,6 +16,7 @@ from contract import (
     FOUND_BY_NAME_WHOLE,
     PIPELINES,
     ROOT,
+    VIEWS,
     closure,
     code_of,
     declared_code,
@@ -25,11 +26,12 @@ from contract import (
 
 from ppac.__main__ import readme
 from ppac.pipelines import AXES, BESIDE_CELLS, EVERY_CELL, derived, differences
+from ppac.reporting.numbers import fill
 from stages import door
 
 EVERY_STAGE = [
     pytest.param(path, name, id=f"{path.name}:{name}")
-    for path in PIPELINES
+    for path in PIPELINES + VIEWS
     for name in stages_of(path)
 ]
 
@@ -58,6 +60,7 @@ def test_declared_code_is_used(pipeline, name):
     used = code_of(stage)
     for dep in declared_code(stage, pipeline):
         found_by_name = "${item." in dep or dep in FOUND_BY_NAME_WHOLE
+        found_by_name |= dep == f"ppac/views/{pipeline.name}.py"
         assert found_by_name or any(is_covered(file, {dep}) for file in used), dep
 
 
@@ -127,7 +130,35 @@ def test_declared_params_are_those_read(project, monkeypatch):
 
 def test_every_stage_file_is_a_stage():
     files = {path.stem for path in (ROOT / "stages").glob("[a-z]*.py")} - {"door"}
-    assert files == {kind(name) for name in stages_of(ROOT)} == set(ORDER)
+    assert files - {"view"} == {kind(name) for name in stages_of(ROOT)} == set(ORDER)
+    assert files >= {name for path in VIEWS for name in stages_of(path)} == {"view"}
+
+
+@pytest.mark.parametrize("folder", VIEWS, ids=lambda path: path.name)
+def test_views_train_nothing_and_read_what_is_in_git(folder):
+    """Their one stage reads reports' committed files, and its own outs are committed, too."""
+    (stage,) = stages_of(folder).values()
+    words = stage["cmd"].split()
+    assert words[words.index("--name") + 1] == folder.name
+    assert "params" not in stage
+    file, declared = ROOT / f"ppac/views/{folder.name}.py", declared_code(stage, folder)
+    assert all(is_covered(str(path.relative_to(ROOT)), declared) for path in closure(file))
+    committed = {
+        path for out in stages_of(ROOT)["report"]["outs"] if isinstance(out, dict) for path in out
+    }
+    source = words[words.index("--of") + 1]
+    assert (folder / source / "params.yaml").exists()
+    read = [dep for dep in stage["deps"] if not dep.startswith("../../")]
+    code = file.read_text()
+    for dep in read:
+        inside = dep.removeprefix(f"{source}/")
+        assert is_covered(inside, committed), dep
+        assert inside == "report/results.csv" or f'"{Path(dep).stem}"' in code
+    assert read
+    assert all(options == {"cache": False} for out in stage["outs"] for options in out.values())
+    drawn = any("report/figures" in out for out in stage["outs"])
+    assert drawn == ("plots" in yaml.safe_load((folder / "dvc.yaml").read_text()))
+    assert ("../../reference/printed.csv" in stage["deps"]) == ("beside_printed" in code)
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES, ids=lambda path: path.name)
@@ -256,7 +287,11 @@ def test_commands_in_documents_exist(document):
                     assert part in node, line
                     node = node[part]
             if word.startswith("pipelines/"):
-                assert (ROOT / word).exists(), line
+                path, _, stage = word.partition(":")
+                assert (ROOT / path).exists(), line
+                if stage:
+                    stages = yaml.safe_load((ROOT / path).read_text())["stages"]
+                    assert stage.split("@")[0] in stages, line
         if words[:3] == ["python", "-m", "ppac"] and len(words) > 3:
             assert f'"{words[3]}"' in (ROOT / "ppac/__main__.py").read_text(), line
 
@@ -269,6 +304,12 @@ def test_the_readme_shows_what_the_report_wrote(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     readme()
     assert (tmp_path / "README.md").read_text() == (ROOT / "README.md").read_text()
+
+
+def test_the_numbers_are_what_the_pipelines_committed():
+    """The document's tables come out of the tracked files byte by byte."""
+    text = (ROOT / "docs/numbers.md").read_text()
+    assert fill(text, ROOT) == text
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
