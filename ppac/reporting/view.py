@@ -66,4 +66,4 @@ def beside_printed(source: Source, table: str, methods: Sequence[str]) -> View:
     """Some methods on every dataset and base, the last of them held against the others."""
     rows = printed.beside(source.results(methods), source.printed(table))
     parts = [printed.wins(rows, methods[-1]), printed.tables(rows), printed.blanks(rows)]
-    return View("\n\n".join(parts), {"results": rows})
+    return View("\n\n".join(filter(None, parts)), {"results": rows})
