@@ -11,6 +11,7 @@ from pathlib import Path
 from ppac.core.errors import Problem
 from ppac.layout import Cell
 from ppac.pipelines import write_all
+from ppac.reporting.numbers import DOCUMENT, fill
 from ppac.tracking import track
 from ppac.tracking.mirror import mirror
 
@@ -75,12 +76,18 @@ def pipelines() -> None:
         print(path.relative_to(Path.cwd()))
 
 
+def numbers() -> None:
+    """Write the tables of docs/numbers.md from what the pipelines committed."""
+    DOCUMENT.write_text(fill(DOCUMENT.read_text(encoding="utf-8"), Path.cwd()), encoding="utf-8")
+
+
 VERBS = {
     "show": show,
     "readme": readme,
     "track": show_in_mlflow,
     "ui": ui,
     "pipelines": pipelines,
+    "numbers": numbers,
 }
 
 

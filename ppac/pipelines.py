@@ -7,6 +7,10 @@ params.yaml changes is a dep there too.
 After every stage DVC reads and writes the whole lock file beside the stage's dvc.yaml. With some
 hundred cells that takes longer than many a stage, so that the stages which are there for every
 cell have a file each, in a folder below, and with it a lock file of a third of the size.
+
+release-differences is a folder of such folders, with few cells and without reports: one for each
+entry of its differences.yaml, which says what it does otherwise than `released`.
+A folder with neither has a dvc.yaml of its own, written by hand: a view of what others reported.
 """
 
 from __future__ import annotations
@@ -15,29 +19,66 @@ import re
 from collections.abc import Set
 from pathlib import Path
 
-from ppac.core.config import FILE, read_yaml
+import yaml
+
+from ppac.core.config import FILE, overlay, read_yaml
 
 PIPELINE = "dvc.yaml"
 UP = "../../"
 EVERY_CELL = ("train", "tune", "evaluate", "sweep")
+BESIDE_CELLS = ("describe", "sweep", "report")
+DIFFERENCES = "pipelines/release-differences/differences.yaml"
 AXES = ("datasets", "bases", "methods", "variants", "rankers", "sweeps", "protocol")
 HEADER = f"""\
 # Written by `python -m ppac pipelines`: stages of the project's {PIPELINE}, run in this folder.
 # What this pipeline is for, and what it does differently, stands in its {FILE}.
 """
+DIFFERENT = """\
+# Written by `python -m ppac pipelines` from ../differences.yaml and released/params.yaml.
+"""
 
 
 def write_all(root: Path) -> list[Path]:
     """Every folder of pipelines/ that has a params.yaml gets its pipeline files."""
-    written = []
     text = (root / PIPELINE).read_text(encoding="utf-8")
-    for params in sorted(root.glob(f"pipelines/*/{FILE}")):
-        for name, content in derived(text, set(read_yaml(params))).items():
-            path = params.parent / name
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(content, encoding="utf-8")
-            written.append(path)
-    return written
+    files = differences(root, text)
+    for path in sorted(root.glob(f"pipelines/*/{FILE}")):
+        own = set(read_yaml(path))
+        files |= {path.parent / name: content for name, content in derived(text, own).items()}
+    for path, content in files.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    return list(files)
+
+
+def differences(root: Path, text: str) -> dict[Path, str]:
+    """The folders of release-differences: params of `released`, one thing done otherwise."""
+    if not (root / DIFFERENCES).exists():
+        return {}
+    plain = read_yaml(root / "pipelines/released" / FILE)
+    plain = {name: value for name, value in plain.items() if name not in BESIDE_CELLS}
+    files = {}
+    for name, own in read_yaml(root / DIFFERENCES).items():
+        folder = (root / DIFFERENCES).parent / name
+        params = overlay(plain | {axis: [] for axis in AXES if axis != "protocol"}, own)
+        said = yaml.safe_dump(params, sort_keys=False, default_flow_style=None, width=100)
+        files[folder / FILE] = DIFFERENT + said
+        files[folder / PIPELINE] = cells_alone(body_of(text, set(params), f"../{UP}"))
+    return files
+
+
+def cells_alone(body: str) -> str:
+    """A pipeline without what looks at all cells together."""
+    for kind in BESIDE_CELLS:
+        body = re.sub(rf"^  {kind}:\n(?:    .*\n)+\n?", "", body, flags=re.M)
+    return HEADER + body.partition("\nplots:\n")[0].rstrip("\n") + "\n"
+
+
+def body_of(text: str, own: Set[str], up: str) -> str:
+    """The root's stages for a folder from which the root is ``up``."""
+    body = re.sub(r"^(?:#.*\n)+", "", text)
+    body = re.sub(r"([-\[,] )?(?<![\w./])((?:stages|ppac)/[\w.${}/-]+)", rf"\1{up}\2", body)
+    return re.sub(r"^( *)params: \[(.*)\]$", lambda m: params(m, own, up), body, flags=re.M)
 
 
 def derived(text: str, own: Set[str]) -> dict[str, str]:
@@ -53,9 +94,7 @@ def derived(text: str, own: Set[str]) -> dict[str, str]:
           - params.yaml: [split]
     <BLANKLINE>
     """
-    body = re.sub(r"^(?:#.*\n)+", "", text)
-    body = re.sub(r"([-\[,] )?(?<![\w./])((?:stages|ppac)/[\w.${}/-]+)", rf"\1{UP}\2", body)
-    body = re.sub(r"^( *)params: \[(.*)\]$", lambda m: params(m, own), body, flags=re.M)
+    body = body_of(text, own, UP)
     files = {PIPELINE: HEADER + body}
     for kind in EVERY_CELL:
         blocks = re.findall(rf"^  {kind}[\w-]*:\n(?:    .*\n)+\n?", body, flags=re.M)
@@ -68,11 +107,11 @@ def derived(text: str, own: Set[str]) -> dict[str, str]:
     return files
 
 
-def params(found: re.Match[str], own: Set[str]) -> str:
+def params(found: re.Match[str], own: Set[str], up: str) -> str:
     """A stage's params: axes are in the folder alone, what it changes is read in both files."""
     indent, names = found[1], found[2].split(", ")
     here = [name for name in names if name.strip('"').split(".")[0] in own]
     above = [name for name in names if name not in AXES]
-    files = {UP + FILE: above, FILE: here}
+    files = {up + FILE: above, FILE: here}
     lines = [f"{indent}  - {file}: [{', '.join(some)}]" for file, some in files.items() if some]
     return "\n".join([f"{indent}params:", *lines])

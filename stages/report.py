@@ -21,7 +21,9 @@ def main() -> None:
     config = ReportConfig.read(params, "report")
     wanted = configured(**{axis: door.chosen(params, axis) for axis in AXES})
     cells = present(wanted) if config.missing == "blank" else wanted
-    sweeps = door.chosen(params, "sweeps")
+    sweeps = [cell for cell in cells if cell.method in door.chosen(params, "sweeps")]
+    if config.missing == "blank":
+        sweeps = [cell for cell in sweeps if cell.swept.is_file()]
     require(cells, sweeps)
     head_items = (params.get("evaluate") or {}).get("head_items")
     report = assemble(wanted, cells, sweeps, head_items, config, door.seed(params))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,12 @@ from ppac.pipelines import EVERY_CELL
 
 ROOT = Path(__file__).resolve().parents[1]
 PIPELINES = [ROOT, *(path.parent for path in sorted(ROOT.glob("pipelines/*/params.yaml")))]
+# Folders that show what another reported: a dvc.yaml by hand, without params.
+VIEWS = [
+    path.parent
+    for path in sorted(ROOT.glob("pipelines/*/dvc.yaml"))
+    if not (path.parent / "params.yaml").exists()
+]
 
 # These cannot change what a stage writes: where (DVC would not find it elsewhere), bars, closing
 # lines, the mirror in MLflow, and the door, which lets in or refuses.
@@ -34,6 +41,7 @@ FOUND_BY_NAME_WHOLE = (
 FOUND_BY_NAME = {"models": "base", "methods": "method", "variants": "variant", "rankers": "ranker"}
 
 
+@functools.cache
 def stages_of(pipeline: Path) -> dict[str, dict[str, Any]]:
     """The stages of a pipeline's folder, whichever of its files they are in."""
     files = [pipeline / "dvc.yaml", *(pipeline / kind / "dvc.yaml" for kind in EVERY_CELL)]

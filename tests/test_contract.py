@@ -16,6 +16,7 @@ from contract import (
     FOUND_BY_NAME_WHOLE,
     PIPELINES,
     ROOT,
+    VIEWS,
     closure,
     code_of,
     declared_code,
@@ -24,12 +25,13 @@ from contract import (
 )
 
 from ppac.__main__ import readme
-from ppac.pipelines import AXES, EVERY_CELL, derived
+from ppac.pipelines import AXES, BESIDE_CELLS, EVERY_CELL, derived, differences
+from ppac.reporting.numbers import fill
 from stages import door
 
 EVERY_STAGE = [
     pytest.param(path, name, id=f"{path.name}:{name}")
-    for path in PIPELINES
+    for path in PIPELINES + VIEWS
     for name in stages_of(path)
 ]
 
@@ -58,6 +60,7 @@ def test_declared_code_is_used(pipeline, name):
     used = code_of(stage)
     for dep in declared_code(stage, pipeline):
         found_by_name = "${item." in dep or dep in FOUND_BY_NAME_WHOLE
+        found_by_name |= dep == f"ppac/views/{pipeline.name}.py"
         assert found_by_name or any(is_covered(file, {dep}) for file in used), dep
 
 
@@ -127,7 +130,35 @@ def test_declared_params_are_those_read(project, monkeypatch):
 
 def test_every_stage_file_is_a_stage():
     files = {path.stem for path in (ROOT / "stages").glob("[a-z]*.py")} - {"door"}
-    assert files == {kind(name) for name in stages_of(ROOT)} == set(ORDER)
+    assert files - {"view"} == {kind(name) for name in stages_of(ROOT)} == set(ORDER)
+    assert files >= {name for path in VIEWS for name in stages_of(path)} == {"view"}
+
+
+@pytest.mark.parametrize("folder", VIEWS, ids=lambda path: path.name)
+def test_views_train_nothing_and_read_what_is_in_git(folder):
+    """Their one stage reads reports' committed files, and its own outs are committed, too."""
+    (stage,) = stages_of(folder).values()
+    words = stage["cmd"].split()
+    assert words[words.index("--name") + 1] == folder.name
+    assert "params" not in stage
+    file, declared = ROOT / f"ppac/views/{folder.name}.py", declared_code(stage, folder)
+    assert all(is_covered(str(path.relative_to(ROOT)), declared) for path in closure(file))
+    committed = {
+        path for out in stages_of(ROOT)["report"]["outs"] if isinstance(out, dict) for path in out
+    }
+    source = words[words.index("--of") + 1]
+    assert (folder / source / "params.yaml").exists()
+    read = [dep for dep in stage["deps"] if not dep.startswith("../../")]
+    code = file.read_text()
+    for dep in read:
+        inside = dep.removeprefix(f"{source}/")
+        assert is_covered(inside, committed), dep
+        assert inside == "report/results.csv" or f'"{Path(dep).stem}"' in code
+    assert read
+    assert all(options == {"cache": False} for out in stage["outs"] for options in out.values())
+    drawn = any("report/figures" in out for out in stage["outs"])
+    assert drawn == ("plots" in yaml.safe_load((folder / "dvc.yaml").read_text()))
+    assert ("../../reference/printed.csv" in stage["deps"]) == ("beside_printed" in code)
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES, ids=lambda path: path.name)
@@ -162,6 +193,29 @@ def test_other_pipelines_repeat_the_roots_stages(pipeline):
     own = set(yaml.safe_load((pipeline / "params.yaml").read_text()))
     for name, text in derived((ROOT / "dvc.yaml").read_text(), own).items():
         assert (pipeline / name).read_text() == text
+
+
+def test_differences_of_the_release_are_trained_as_released_is():
+    """Their files are written from the root's and `released`'s, and lead back to the same code."""
+    written = differences(ROOT, (ROOT / "dvc.yaml").read_text())
+    plain = yaml.safe_load((ROOT / "pipelines/released/params.yaml").read_text())
+    assert written
+    for path, text in written.items():
+        assert path.read_text() == text, "run `python -m ppac pipelines`"
+        if path.name == "params.yaml":
+            own = yaml.safe_load(text)
+            assert [own[name] for name in ("train", "search", "tune", "protocol")] == [
+                plain[name] for name in ("train", "search", "tune", "protocol")
+            ]
+            assert set(own["rankers"]) <= set(plain["rankers"])
+            assert set(own["methods"]) <= set(plain["methods"])
+        else:
+            stages = stages_of(path.parent)
+            assert stages.keys() == stages_of(ROOT).keys() - set(BESIDE_CELLS)
+            for name, stage in stages.items():
+                code = declared_code(stage, path.parent)
+                assert code == declared_code(stages_of(ROOT)[name], ROOT)
+                assert declared_params(stage) == declared_params(stages_of(ROOT)[name])
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES[1:], ids=lambda path: path.name)
@@ -233,7 +287,11 @@ def test_commands_in_documents_exist(document):
                     assert part in node, line
                     node = node[part]
             if word.startswith("pipelines/"):
-                assert (ROOT / word).exists(), line
+                path, _, stage = word.partition(":")
+                assert (ROOT / path).exists(), line
+                if stage:
+                    stages = yaml.safe_load((ROOT / path).read_text())["stages"]
+                    assert stage.split("@")[0] in stages, line
         if words[:3] == ["python", "-m", "ppac"] and len(words) > 3:
             assert f'"{words[3]}"' in (ROOT / "ppac/__main__.py").read_text(), line
 
@@ -246,6 +304,12 @@ def test_the_readme_shows_what_the_report_wrote(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     readme()
     assert (tmp_path / "README.md").read_text() == (ROOT / "README.md").read_text()
+
+
+def test_the_numbers_are_what_the_pipelines_committed():
+    """The document's tables come out of the tracked files byte by byte."""
+    text = (ROOT / "docs/numbers.md").read_text()
+    assert fill(text, ROOT) == text
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -163,17 +163,17 @@ def test_stage_writes_everything_and_says_the_finding(project: Path) -> None:
     assert [name for name in written if not name.startswith("figures/")] == [
         "index.html",
         "plots/curves.csv",
-        "plots/differences.csv",
-        "plots/groups.csv",
-        "plots/head_tail.csv",
-        "plots/ratings.csv",
         "plots/surface.csv",
-        "plots/sweep.csv",
         "results.csv",
         "results.md",
         "search.csv",
         "significance.csv",
         "summary.json",
+        "tables/differences.csv",
+        "tables/groups.csv",
+        "tables/head_tail.csv",
+        "tables/ratings.csv",
+        "tables/sweep.csv",
         "validation.csv",
     ]
     table = pl.read_csv("report/results.csv")
@@ -238,11 +238,18 @@ def test_a_cell_not_run_may_be_blank(project: Path) -> None:
     absent = Cell("alpha", "bprmf", "ppac")
     for file in (absent.metrics, absent.top, absent.per_user, absent.tuned, absent.curve):
         file.unlink()
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"sweeps": ["ppac"]}))
+    swept = Cell("beta-2", "bprmf", "ppac")  # and no other
+    swept.swept.parent.mkdir()
+    swept.swept.write_text(
+        "varied,value,recall_at_50,ndcg_at_50,pru_at_50,ppru_at_50\nk,5,0.1,0.2,0.3,0.4\n"
+    )
     done = run(project)
     assert done.returncode == 0, done.stderr
     rows = Path("report/results.csv").read_text().splitlines()
     assert rows[2] == "alpha,bprmf,ppac" + "," * (len(rows[0].split(",")) - 3)
     assert "alpha,bprmf,ppac," not in Path("report/significance.csv").read_text()
+    assert pl.read_csv("report/tables/sweep.csv")["cell"].to_list() == [f"{swept} k"]
     Page(Path("report/index.html").read_text())
 
 

@@ -18,16 +18,18 @@ from ppac.reporting.searched import searched
 from ppac.reporting.series import described, swept
 from ppac.reporting.significance import significance
 
+LONG = ("curves", "surface")  # tables that only DVC keeps; the others are in Git, for other folders
+
 
 def assemble(
     wanted: Sequence[Cell],
     cells: Sequence[Cell],
-    sweeps: Sequence[str],
+    sweeps: Sequence[Cell],
     head_items: object,
     config: ReportConfig,
     seed: int,
 ) -> Report:
-    """All there is to say of ``cells``, those of the ``wanted`` ones that were run."""
+    """All there is to say of ``cells``, those of the ``wanted`` ones that were run (or swept)."""
     measured = results.with_blanks(results.read_metrics(cells), wanted)
     table = results.select(measured, config.metrics, "report.metrics")
     tested = significance(cells, config, seed)
@@ -39,7 +41,7 @@ def assemble(
         "groups": by_popularity(cells, config.groups),
         "differences": described(manifests, "differences"),
         "ratings": described(manifests, "ratings"),
-        "sweep": swept(cells, sweeps),
+        "sweep": swept(sweeps),
     }
     return Report(
         findings=findings(tested, table, config, manifests[cells[0].dataset]["protocol"]),
@@ -64,9 +66,9 @@ def write(report: Report, place: Path) -> None:
     write_csv(place / "validation.csv", report.validation)
     write_csv(place / "search.csv", report.searched)
     write_json(place / "summary.json", report.summary)
-    with new_folder(place / "plots") as folder:
+    with new_folder(place / "plots") as plots, new_folder(place / "tables") as tables:
         for name, rows in report.plots.items():
-            write_csv(folder / f"{name}.csv", rows)
+            write_csv((plots if name in LONG else tables) / f"{name}.csv", rows)
     with new_folder(place / "figures") as folder:
         for figure in report.figures:
             write_text(folder / f"{figure.name}.svg", figure.file)

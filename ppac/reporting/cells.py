@@ -34,13 +34,13 @@ def configured(
     return found
 
 
-def require(wanted: Sequence[Cell], sweeps: Sequence[str] = ()) -> None:
+def require(wanted: Sequence[Cell], sweeps: Sequence[Cell] = ()) -> None:
     """Every file the report reads, before any is read: a report is whole or not at all."""
     paths = []
     for cell in wanted:
         paths += [cell.metrics, cell.tuned, cell.surface, cell.per_user, cell.top]
         paths += [cell.curve] if cell.learner == cell else []
-        paths += [cell.swept] if cell.method in sweeps else []
+        paths += [cell.swept] if cell in sweeps else []
     for place in map(Dataset, dict.fromkeys(cell.dataset for cell in wanted)):
         paths += [place.popularity / "gp.parquet"]
         paths += [place.description / name for name in ("differences.csv", "ratings.csv")]

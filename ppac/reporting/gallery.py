@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -28,12 +28,15 @@ class Figure:
         return self.svg.replace("<svg ", f'<svg style="{BACKGROUND}" ', 1)
 
 
-def gallery(plots: Mapping[str, pl.DataFrame]) -> list[Figure]:
-    drawn = [*by_popularity(plots["groups"]), *description(plots), *sweeps(plots["sweep"])]
-    return [Figure(name, heading, caption, draw(spec)) for name, heading, caption, spec in drawn]
-
-
 Named = tuple[str, str, str, Spec]
+
+
+def gallery(plots: Mapping[str, pl.DataFrame]) -> list[Figure]:
+    return drawn([*by_popularity(plots["groups"]), *description(plots), *sweeps(plots["sweep"])])
+
+
+def drawn(named: Iterable[Named]) -> list[Figure]:
+    return [Figure(name, heading, caption, draw(spec)) for name, heading, caption, spec in named]
 
 
 def by_popularity(groups: pl.DataFrame) -> Iterator[Named]:

@@ -36,14 +36,13 @@ def described(datasets: Iterable[str], name: str) -> pl.DataFrame:
     return pl.concat(found)
 
 
-def swept(cells: Iterable[Cell], methods: Sequence[str]) -> pl.DataFrame:
+def swept(cells: Iterable[Cell]) -> pl.DataFrame:
     """What the stage `sweep` wrote, all swept cells together."""
     found = [pl.DataFrame(schema=SWEPT)]
     for cell in cells:
-        if cell.method in methods:
-            names = [pl.lit(v).alias(n) for n, v in zip(KEY, key(cell), strict=True)]
-            names = [pl.format("{} {}", pl.lit(str(cell)), "varied").alias("cell"), *names]
-            found.append(read_columns(cell.swept).select(*names, *typed(SWEPT)[len(names) :]))
+        names = [pl.lit(v).alias(n) for n, v in zip(KEY, key(cell), strict=True)]
+        names = [pl.format("{} {}", pl.lit(str(cell)), "varied").alias("cell"), *names]
+        found.append(read_columns(cell.swept).select(*names, *typed(SWEPT)[len(names) :]))
     return pl.concat(found)
 
 

@@ -1,0 +1,173 @@
+"""Our numbers beside the paper's: the tables of docs/numbers.md, from committed files alone.
+
+The document holds blocks between markers; what is in them is written, the rest is prose:
+
+    <!-- numbers: printed T2 released -->       a printed table beside a pipeline's cells
+    <!-- numbers: measured balanced -->         a pipeline's cells alone
+    <!-- numbers: reached released -->          in how many numbers the paper was reached
+    <!-- numbers: controls released -->         what rankers reach of ppac, which learn nothing
+    <!-- numbers: switched -->                  what each difference of the release does
+    <!-- numbers: view ablation -->             what a view wrote, with its figures
+    <!-- numbers: missing released -->          cells that were not run, and how to run them
+    <!-- /numbers -->
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+from ppac.core.config import read_params, read_yaml
+from ppac.core.errors import Problem
+from ppac.core.files import read_json
+from ppac.layout import RANKERS, Cell
+from ppac.pipelines import DIFFERENCES
+from ppac.reporting import printed
+from ppac.reporting.cells import configured
+from ppac.reporting.printed import METRICS, number
+from ppac.reporting.results import BASE, KEY, aligned, key, label
+
+DOCUMENT = Path("docs/numbers.md")
+AXES = ("datasets", "bases", "methods", "variants", "rankers")
+BLOCK = re.compile(r"(<!-- numbers: ([\w -]+?) -->\n).*?(<!-- /numbers -->)", re.S)
+
+
+def fill(text: str, root: Path) -> str:
+    """The document with every block written anew."""
+
+    def written(found: re.Match[str]) -> str:
+        kind, *words = found[2].split()
+        if kind not in BLOCKS:
+            known = ", ".join(BLOCKS)
+            raise Problem(f"{DOCUMENT}: unknown block '{found[2]}': one of {known}.")
+        return f"{found[1]}{BLOCKS[kind](root, *words)}\n{found[3]}"
+
+    return BLOCK.sub(written, text)
+
+
+def cells_of(folder: Path) -> list[Cell]:
+    params = read_params(folder)
+    return configured(**{axis: params[axis] for axis in AXES})
+
+
+def measured(folder: Path) -> pl.DataFrame:
+    """Every cell of a pipeline with its two numbers, empty where it was not run."""
+    rows = []
+    for cell in cells_of(folder):
+        path = folder / cell.metrics
+        found = read_json(path) if path.is_file() else {}
+        rows.append((*key(cell), *(found.get(metric) for metric in METRICS.values())))
+    schema = dict.fromkeys(KEY, pl.String) | dict.fromkeys(METRICS.values(), pl.Float64)
+    return pl.DataFrame(rows, schema, orient="row")
+
+
+def both(root: Path, table: str, pipeline: str) -> pl.DataFrame:
+    rows = measured(root / "pipelines" / pipeline)
+    return printed.beside(rows, printed.printed(root, table))
+
+
+def printed_table(root: Path, table: str, pipeline: str) -> str:
+    return printed.tables(both(root, table, pipeline))
+
+
+def measured_table(root: Path, pipeline: str) -> str:
+    """A table a dataset, for a pipeline that nothing printed is comparable with."""
+    sections = []
+    rows = measured(root / "pipelines" / pipeline)
+    for (dataset,), part in rows.group_by("dataset", maintain_order=True):
+        columns = {name: part[name].to_list() for name in KEY[1:]}
+        columns |= {label(m): [number(value) for value in part[m]] for m in METRICS.values()}
+        sections.append(f"**{dataset}**\n\n{aligned(columns, left=2)}")
+    return "\n\n".join(sections)
+
+
+def reached(root: Path, pipeline: str) -> str:
+    """For base and ppac, in how many of the printed numbers ours are at least as high."""
+    lines = []
+    rows = both(root, "T2", pipeline)
+    for method in (BASE, "ppac"):
+        own = rows.filter(method=method)
+        pairs = [pair for m in METRICS.values() for pair in own.select(m, f"printed_{m}").rows()]
+        run = [(ours, theirs) for ours, theirs in pairs if ours is not None]
+        high = sum(round(ours, 4) >= theirs for ours, theirs in run)
+        share = [ours / theirs - 1 for ours, theirs in run]
+        mean = f", {sum(share) / len(share):+.1%} on average" if share else ""
+        said = f"{len(run)} of {len(pairs)} printed numbers were run, {high} are reached{mean}."
+        lines.append(f"- `{method}`: {said}")
+    return "\n".join(lines)
+
+
+def controls(root: Path, pipeline: str) -> str:
+    """The best ranker of each dataset as a share of ppac, which learns, on each base."""
+    rows = measured(root / "pipelines" / pipeline)
+    columns: dict[str, list[str]] = {name: [] for name in ("dataset", "base", "ranker")}
+    columns |= {label(metric): [] for metric in METRICS.values()}
+    metrics = list(METRICS.values())
+    for dataset, base, *own in rows.filter(method="ppac").select(*KEY[:2], *metrics).rows():
+        for ranker in rows.filter(dataset=dataset, base=RANKERS).iter_rows(named=True):
+            columns["dataset"].append(dataset)
+            columns["base"].append(base)
+            columns["ranker"].append(ranker["method"])
+            for metric, value in zip(metrics, own, strict=True):
+                there = value and ranker[metric] is not None
+                columns[label(metric)].append(f"{ranker[metric] / value:.0%}" if there else "")
+    return aligned(columns, left=3)
+
+
+def switched(root: Path) -> str:
+    """The cells of release-differences beside the same cells of `released`."""
+    columns: dict[str, list[str]] = {"switched on": [], "cell": []}
+    for metric in METRICS.values():
+        columns |= {label(metric): [], f"{label(metric)}, switched": []}
+    plain = measured(root / "pipelines/released")
+    for name in read_yaml(root / DIFFERENCES):
+        there = measured((root / DIFFERENCES).parent / name)
+        pairs = there.join(plain, on=KEY, how="left", suffix="_plain", maintain_order="left")
+        for row in pairs.iter_rows(named=True):
+            columns["switched on"].append(name)
+            columns["cell"].append(f"{row['base']}/{row['method']}")
+            for metric in METRICS.values():
+                columns[label(metric)].append(number(row[f"{metric}_plain"]))
+                columns[f"{label(metric)}, switched"].append(number(row[metric]))
+    return aligned(columns, left=2)
+
+
+def view(root: Path, name: str) -> str:
+    """What a view wrote, and its figures."""
+    place = root / "pipelines" / name / "report"
+    if not (place / "results.md").is_file():
+        return f"Not run: `dvc repro -s pipelines/{name}/dvc.yaml`."
+    text = (place / "results.md").read_text(encoding="utf-8").rstrip("\n")
+    figures = [path.name for path in sorted(place.glob("figures/*.svg"))]
+    lines = [f"![{n[:-4]}](../pipelines/{name}/report/figures/{n})" for n in figures]
+    return "\n".join([text, *([""] if lines else []), *lines])
+
+
+def missing(root: Path, pipeline: str) -> str:
+    """The cells that were not run, and the command that runs the first of them."""
+    rows = measured(root / "pipelines" / pipeline)
+    absent = rows.filter(pl.col("recall_at_50").is_null())
+    if absent.is_empty():
+        return printed.blanks(rows)
+    dataset, base, method = absent.select(KEY).row(0)
+    cell = Cell(dataset, base, method)
+    kind = "evaluate" if cell.learner == cell else "evaluate-variants"
+    stage = f"{kind}@{dataset}-{base}-{method}"
+    if base == RANKERS:
+        stage = f"evaluate-rankers@{dataset}-{method}"
+    command = f"dvc repro pipelines/{pipeline}/evaluate/dvc.yaml:{stage}"
+    return f"{printed.blanks(rows)}\n\nThe first of them:\n\n```sh\n{command}\n```"
+
+
+BLOCKS: dict[str, Callable[..., str]] = {
+    "printed": printed_table,
+    "measured": measured_table,
+    "reached": reached,
+    "controls": controls,
+    "switched": switched,
+    "view": view,
+    "missing": missing,
+}
