@@ -39,7 +39,7 @@ def dot(dataset: str) -> Any:
 
     model = training.untrained(Cell(dataset, "bprmf", "base")).model
     shared = Shared(data.train(dataset), data.unpopular(dataset))
-    return Dot(model, shared, 0.0, base.Config())
+    return Dot(model, shared, 0.0, base.Config(squash=False))
 
 
 def grid(case: str, threads: int) -> Prepared:
