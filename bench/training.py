@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench import data
-from ppac.core.config import read_params, with_exceptions
+from ppac.core.config import SEARCH, read_params, with_exceptions
 from ppac.core.seeds import rng, stream
 from ppac.layout import Cell
 
@@ -40,8 +40,8 @@ def ours(cell: Cell, rate: float = RATE) -> Training:
     from ppac.training.loop import TrainConfig, run_epoch
 
     net = untrained(cell)
-    values = read_params(data.ROOT)["train"] | {"batch": BATCH, "lr": rate, "l2": L2}
-    config = TrainConfig.check(with_exceptions(values | {"exceptions": []}, "train", {}), "train")
+    sizes = {"batch": BATCH, "lr": rate, "l2": L2, "exceptions": []}
+    config = TrainConfig.read({"train": read_params(data.ROOT)["train"] | sizes}, "train")
     train = data.train(cell.dataset)
     optimiser = Adam(net.parameters(), rate)
     streams: Iterator[Any] = (rng(data.SEED, "epoch", n) for n in itertools.count(1))
@@ -57,10 +57,8 @@ def untrained(cell: Cell) -> Any:
 
     # Only methods that read popularity need the neighbours it takes.
     popular = data.unpopular if cell.method == "base" else data.popular
-    section = read_params(data.ROOT)[cell.method]
-    settings = {
-        cell.base: MODELS[cell.base],
-        cell.method: with_exceptions(section, cell.method, {}),
-    }
+    section = with_exceptions(read_params(data.ROOT)[cell.method], cell.method, {})
+    section.pop(SEARCH, None)
+    settings = {cell.base: MODELS[cell.base], cell.method: section}
     torch.manual_seed(stream(data.SEED, "init"))
     return build(cell, settings, Shared(data.train(cell.dataset), popular(cell.dataset)), L2)
