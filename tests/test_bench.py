@@ -95,10 +95,14 @@ def test_targets_are_judged_at_their_limits():
 def test_growth_is_fitted_and_continued():
     cases = {case: growth.data.MADE_UP[case].users for case in growth.CASES}
     records = [record("ranking", case, 2e-5 * users) for case, users in cases.items()]
-    lines = growth.closing(records)
-    assert "ranking grows with users^1.00" in lines[0]
-    assert "20.0 seconds for 1 million users" in lines[0]
-    assert "33.3 minutes for 100 million users" in lines[0]
+    records += [record("neighbours", case, 2e-9 * users**2) for case, users in cases.items()]
+    quadratic, linear, *_ = lines = growth.closing(records)
+    assert "neighbours grows with users^2.00: twice the users take 4.00 times" in quadratic
+    assert "ranking grows with users^1.00" in linear
+    assert "20.0 seconds for 1 million users" in linear
+    assert "33.3 minutes for 100 million users" in linear
+    assert "with 1 million users nothing would take more than a day" in lines[-3]
+    assert "with 100 million users neighbours would take more than a day" in lines[-3]
     assert "nothing of that size was run" in lines[-1]
 
 

@@ -13,7 +13,8 @@ from ppac.layout import Cell
 
 CASES = tuple(name for name in data.MADE_UP if name.startswith("growth-"))
 FAR = (1_000_000, 100_000_000)  # users to extrapolate to
-UNITS = (("days", 86_400.0), ("hours", 3_600.0), ("minutes", 60.0), ("seconds", 1.0))
+DAY = 86_400.0
+UNITS = (("days", DAY), ("hours", 3_600.0), ("minutes", 60.0), ("seconds", 1.0))
 
 
 def neighbours(case: str, threads: int) -> Prepared:
@@ -50,14 +51,21 @@ def exponent(users: Sequence[float], seconds: Sequence[float]) -> tuple[float, f
 def closing(records: Sequence[Record]) -> list[str]:
     """The fit of each work, and what it says of many more users."""
     lines = []
+    longer: dict[int, list[str]] = {n: [] for n in FAR}
     for name in WORK.contenders:
         found = by_case(records, name)
         if len(found) < 2:
             continue
         users = [data.MADE_UP[case].users for case in found]
         power, factor = exponent(users, [typical(record) for record in found.values()])
-        far = [f"{in_words(factor * n**power)} for {n // 10**6} million users" for n in FAR]
-        lines.append(f"- {name} grows with users^{power:.2f}; extrapolated, {' and '.join(far)}.")
+        far = {n: factor * n**power for n in FAR}
+        words = [f"{in_words(time)} for {n // 10**6} million users" for n, time in far.items()]
+        for n in FAR:
+            longer[n] += [name] if far[n] > DAY else []
+        lines.append(
+            f"- {name} grows with users^{power:.2f}: twice the users take {amount(2**power)} "
+            f"times as long; extrapolated, {' and '.join(words)}."
+        )
     shape = data.MADE_UP[CASES[0]]
     about = (
         f"The users of {CASES[0]} are {shape.users:,}, with {shape.interactions / shape.users:g} "
@@ -65,7 +73,13 @@ def closing(records: Sequence[Record]) -> list[str]:
         f"{CASES[-1]} the figures are the fitted line continued, time alone; nothing of that "
         "size was run, nor would it fit this machine's memory throughout."
     )
-    return [*lines, "", about] if lines else []
+    limits = [
+        f"with {n // 10**6} million users {' and '.join(names) or 'nothing'} would take more than "
+        "a day"
+        for n, names in longer.items()
+    ]
+    meaning = f"By these exponents, {'; '.join(limits)}, each on this machine."
+    return [*lines, "", meaning, "", about] if lines else []
 
 
 def in_words(seconds: float) -> str:

@@ -21,6 +21,7 @@ LANES = 8  # words in a vector; LLVM divides it into what the processor has
 STEP = 8 * LANES  # its bytes
 I64 = ir.IntType(64)
 VECTOR = ir.VectorType(I64, LANES)
+COUNTERS = ir.VectorType(ir.IntType(8), 64)
 ZEROS, ONES = ir.Constant(VECTOR, [0] * LANES), ir.Constant(VECTOR, [-1] * LANES)
 
 
@@ -160,20 +161,37 @@ def at_least(
 @intrinsic
 def counts_at_least(typing: Any, counts: Any, least: Any) -> tuple[Any, Any]:
     """The same of 64 plain counters (uint8): a word with a bit each."""
-    many = ir.VectorType(ir.IntType(8), 64)
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        values = builder.load(builder.inttoptr(args[0], many.as_pointer()))
-        values.align = 1
-        least = splat(builder, builder.trunc(args[1], ir.IntType(8)), many)
-        return builder.bitcast(builder.icmp_unsigned(">=", values, least), I64)
+        return reaching(builder, load(builder, args[0], COUNTERS), args[1])
 
     return types.uint64(types.int64, types.int64), code
 
 
-def load(builder: Any, address: Any) -> Any:
-    value = builder.load(builder.inttoptr(address, VECTOR.as_pointer()))
-    value.align = 8
+@intrinsic
+def some_at_least(typing: Any, counts: Any, least: Any) -> tuple[Any, Any]:
+    """Whether any of 64 LANES plain counters does, told by the largest."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        most = load(builder, args[0], COUNTERS)
+        for lane in range(1, LANES):
+            place = builder.add(args[0], ir.Constant(I64, lane * 64))
+            values = load(builder, place, COUNTERS)
+            most = builder.select(builder.icmp_unsigned(">", most, values), most, values)
+        return builder.icmp_unsigned("!=", reaching(builder, most, args[1]), ir.Constant(I64, 0))
+
+    return types.boolean(types.int64, types.int64), code
+
+
+def reaching(builder: Any, counts: Any, least: Any) -> Any:
+    """A bit for each of 64 counters."""
+    least = splat(builder, builder.trunc(least, ir.IntType(8)), COUNTERS)
+    return builder.bitcast(builder.icmp_unsigned(">=", counts, least), I64)
+
+
+def load(builder: Any, address: Any, vector: Any = VECTOR) -> Any:
+    value = builder.load(builder.inttoptr(address, vector.as_pointer()))
+    value.align = vector.element.width // 8
     return value
 
 

@@ -13,6 +13,7 @@ from ppac.neighbours.planes import (
     count_at,
     counts_at_least,
     planes_for,
+    some_at_least,
 )
 
 UNSURE = 1 - 1e-12  # a bound in floating point gives way to the exact comparison
@@ -54,9 +55,9 @@ def scan_counts(
     at = counts.ctypes.data
     for group in range(0, len(sizes), GROUP):
         least = needed(share, mine + sizes[group])
-        if least > mine:
+        if least > mine or not some_at_least(at + group, least):
             continue
-        for v in range(group, min(group + GROUP, len(sizes)), 64):
+        for v in range(group, group + GROUP, 64):
             hits = counts_at_least(at + v, least)
             while hits != 0:
                 j = v + lowest_bit(hits)

@@ -32,7 +32,9 @@ from ppac.progress import bar
 
 TILE = 32768  # candidates at a time: their counts, a byte each, stay in a cache
 STRETCH = 256  # users of like size that a thread takes at a time
-LOWER = 0.6  # the bar goes down in such steps until k candidates are found,
+EXPECTED = 0.85  # of the bar that users of like size have had is where it starts,
+FOLLOW = 0.1  # each of them moving that by so much;
+LOWER = 0.8  # it goes down in such steps until k candidates are found,
 FAINT = 0.01  # and from here to nothing
 
 
@@ -77,7 +79,7 @@ def meet(
 ) -> None:
     """Offer a tile's candidates to users ``begin`` to ``end`` of the same tile, or of others."""
     planes, counts, rows, hits = scratch
-    hint = 0.5
+    usual = 0.0
     for u in range(begin, end):
         if not own and (tile.first <= u < tile.last or hopeless(users, tile, best, u)):
             continue
@@ -90,9 +92,11 @@ def meet(
         if own:
             counts[u - tile.first] = 0
             forget(planes, u - tile.first)
+        hint = EXPECTED * usual if usual else 0.5
         collect(users, tile, u, along_lists, counts, planes, hits, hint, best)
         if best.held[users.name[u]] == best.user.shape[1]:
-            hint = best.similarity[users.name[u], -1]  # the next user is of like size
+            worst = best.similarity[users.name[u], -1]
+            usual += (FOLLOW if usual else 1.0) * (worst - usual)
 
 
 @kernel
