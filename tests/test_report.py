@@ -57,6 +57,10 @@ def fabricate_dataset(name: str, stream: np.random.Generator) -> None:
     )
     rated = "1,30,0.1,3.5,100\n2,30,0.4,4.0,200\n" if name == "alpha" else ""
     (place.description / "ratings.csv").write_text(f"group,items,pp,rating,ratings\n{rated}")
+    place.titles.parent.mkdir(parents=True, exist_ok=True)
+    named = range(ITEMS if name == "alpha" else 0)
+    titles = {"item": [f"i{n}" for n in named], "title": [f"Film <{n}>" for n in named]}
+    pl.DataFrame(titles, {"item": pl.String, "title": pl.String}).write_parquet(place.titles)
     counted = {"users": USERS, "items": ITEMS, "interactions": 1200}
     parts = {"train": 900, "valid": 120, "test": 120, "random": 60, "masked": ["train"]}
     manifest = {"protocol": "balanced", **counted, **parts, "digests": {"train": "00"}}
@@ -88,6 +92,8 @@ def fabricate_cell(cell: Cell, lift: float, stream: np.random.Generator) -> None
     tuned = {"weights": weights, "valid": scores[-1], "neutral": scores[0]}
     cell.tuned.write_text(json.dumps(tuned))
     cell.metrics.write_text(json.dumps(metrics | weights))
+    if cell.method == "ppac":
+        fabricate_sweep(cell, metrics)
     if cell.base != RANKERS:
         epochs = range(1, 41)
         lines = [f"{e},{3 / e:.4f}," + (f"{v},{v / 2}" if e % 5 == 0 else ",") for e in epochs
@@ -96,6 +102,22 @@ def fabricate_cell(cell: Cell, lift: float, stream: np.random.Generator) -> None
     items = [f"i{n}" for n in stream.integers(ITEMS - 20, ITEMS, USERS * TOP)]
     lists = {"user": np.repeat(user.to_numpy(), TOP), "rank": np.tile(np.arange(1, TOP + 1), USERS)}
     pl.DataFrame({**lists, "item": items, "score": 0.0}).write_parquet(cell.top)
+
+
+def fabricate_sweep(cell: Cell, metrics: dict[str, float]) -> None:
+    """The stronger the weights, the less popular the lists; accuracy is best in between."""
+    cell.swept.parent.mkdir()
+    popular = metrics["arp_at_50"]
+    rows = []
+    for gamma, beta in [(g, b) for g in GAMMA for b in BETA]:
+        strength = (np.log2(1 + gamma) + np.log2(1 - beta)) / 22
+        row = {"gamma": gamma, "beta": beta} | metrics
+        row["ndcg_at_50"] = metrics["ndcg_at_50"] * (1 - (strength - 0.4) ** 2)
+        rows.append(row | {"arp_at_50": popular * (1.2 - strength), "coverage_at_50": strength})
+    pl.DataFrame(rows).write_csv(cell.front)
+    alone = {"varied": ["gamma", "gamma", "beta", "k"], "value": [0.0, 64.0, -2.0, 5.0]}
+    names = ("recall_at_50", "ndcg_at_50", "pru_at_50", "ppru_at_50")
+    pl.DataFrame(alone | {name: [0.1, 0.2, 0.15, 0.2] for name in names}).write_csv(cell.swept)
 
 
 def fabricate(axes: dict[str, list[str]]) -> list[Cell]:

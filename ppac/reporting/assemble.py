@@ -9,6 +9,7 @@ from pathlib import Path
 from ppac.core.files import new_folder, read_json, write_csv, write_json, write_text
 from ppac.layout import Cell, Dataset
 from ppac.reporting import figures, results
+from ppac.reporting.examples import examples
 from ppac.reporting.finding import findings
 from ppac.reporting.gallery import gallery
 from ppac.reporting.groups import by_popularity
@@ -17,6 +18,7 @@ from ppac.reporting.results import ReportConfig
 from ppac.reporting.searched import searched
 from ppac.reporting.series import described, swept
 from ppac.reporting.significance import significance
+from ppac.reporting.tradeoff import front
 
 
 def assemble(
@@ -40,6 +42,8 @@ def assemble(
         "differences": described(manifests, "differences"),
         "ratings": described(manifests, "ratings"),
         "sweep": swept(cells, sweeps),
+        "front": front(cells, sweeps),
+        "examples": examples(cells, config.finding.method, seed),
     }
     return Report(
         findings=findings(tested, table, config, manifests[cells[0].dataset]["protocol"]),
