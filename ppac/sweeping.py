@@ -125,10 +125,13 @@ def sweep(
     narrow = tests.how.model_copy(update={"metrics": METRICS, "cutoffs": [cutoff]})
     here = ranking.popularity.k
 
+    grid = config.grid(tuned)
+    measured = together(scorer, grid, ranking, tests)
+
     def at_k(k: int) -> Weights:
-        popular = ranking.popularity if k == here else popularity_at(k)
-        at = replace(ranking, popularity=popular)
+        if k == here:
+            return measured.drop(tuned).row(grid.index(dict(tuned)), named=True)
+        at = replace(ranking, popularity=popularity_at(k))
         return evaluate(scorer, tuned, at, tests.test, tests.random, narrow).metrics
 
-    measured = together(scorer, config.grid(tuned), ranking, tests)
     return one_by_one(measured, config, tuned, at_k), measured

@@ -32,7 +32,7 @@ class Figure:
 
 def gallery(plots: Mapping[str, pl.DataFrame]) -> list[Figure]:
     drawn = [*by_popularity(plots["groups"]), *description(plots), *sweeps(plots["sweep"])]
-    return [Figure(*named, spec, draw(spec)) for *named, spec in drawn]
+    return [Figure(*named, draw(named[-1])) for named in drawn]
 
 
 Named = tuple[str, str, str, str, Spec]

@@ -31,7 +31,7 @@ def beside(name: str) -> str:
 @cache
 def script() -> str:
     """Vega-Lite and what the page does with it, for the inside of a script element."""
-    bundle = vl_convert.javascript_bundle(vl_version=VEGA_LITE)
+    bundle = vl_convert.javascript_bundle(None, VEGA_LITE)  # type: ignore[arg-type]
     return f"{inside(bundle)}\n{beside('page.js')}"
 
 
@@ -41,7 +41,7 @@ def inside(text: str) -> str:
     >>> inside('"</script>"')
     '"<\\\\/script>"'
     """
-    return text.replace("</", "<\\/").replace("<!--", "<\\!--")
+    return re.sub(r"<(/script|!--)", r"<\\\1", text, flags=re.I)
 
 
 def table(columns: Mapping[str, Sequence[str]], left: int, caption: str = "") -> str:

@@ -56,7 +56,7 @@ class Report:
 def html(report: Report) -> str:
     """The page: what was found, the numbers, the pictures, and how to get them again."""
     first, *others = report.findings
-    contents = "".join(f"<a href='#{place}'>{name}</a>" for place, name in CONTENTS.items())
+    contents = " ".join(f"<a href='#{place}'>{name}</a>" for place, name in CONTENTS.items())
     parts = [
         "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
@@ -88,7 +88,7 @@ def results_section(results: pl.DataFrame) -> Iterable[str]:
     yield f"{escape(' (lowest for ' + ', '.join(lower) + ')') if lower else ''}. "
     yield f"Each number opens its file; all of them: {link('results.csv')}.</p>"
     for dataset, part in by_dataset(results):
-        columns = {name: [escape(text) for text in part[name]] for name in KEY}
+        columns = {name: [escape(text) for text in part[name]] for name in KEY[1:]}
         for metric in metrics:
             files = [f"../{Cell(*row).metrics}" for row in part.select(KEY).iter_rows()]
             top, texts = best(part, metric), linked(shown(part, metric), files)
@@ -96,7 +96,7 @@ def results_section(results: pl.DataFrame) -> Iterable[str]:
                 f"<b>{text}</b>" if value is not None and value == top else text
                 for value, text in zip(part[metric], texts, strict=True)
             ]
-        yield table(columns, left=len(KEY), caption=dataset)
+        yield table(columns, left=len(KEY) - 1, caption=escape(dataset))
 
 
 def luck_section(tested: pl.DataFrame, config: ReportConfig) -> Iterable[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import Any
 
 import polars as pl
 
@@ -24,7 +25,8 @@ def weights(front: pl.DataFrame) -> Iterable[str]:
     yield "<h2 id='weights'>Which gamma?</h2>"
     yield "<p class='dim'>Accuracy against popularity. Diamonds are methods and rankers as they "
     yield "were run. Dots are a method at other weights, which need no training: a line is one "
-    yield "gamma, along beta. Rings: no other dot is better in both. Take a dot for the command "
+    yield f"gamma, along beta; those with less than {tradeoff.WORTH:.0%} of the best NDCG are left "
+    yield "out. Rings: no other dot is better in both. Take a dot for the command "
     yield "that applies it. This is the test: a weight taken from here suits a decision, and not a "
     yield "claim about the same test, for which validation chose.</p><div>"
     yield "<p class='controls' hidden>"
@@ -48,18 +50,17 @@ def choices(dataset: str, rows: pl.DataFrame) -> Iterable[str]:
     if not found:
         return
     table_rows = pl.concat(found)
-    columns = {name: [escape(text) for text in table_rows[name]] for name in ("base", "method")}
+    names = table_rows.select(pl.format("{}/{}", "base", "method")).to_series()
+    columns = {"model": [escape(text) for text in names]}
     columns["for"] = [escape(text) for text in table_rows["purpose"]]
+    commands = [tradeoff.command(*pair) for pair in table_rows.select("gamma", "beta").iter_rows()]
+    columns["command"] = [f"<code>{escape(text)}</code>" for text in commands]
     files = []
     for base, method, kind in table_rows.select("base", "method", "kind").iter_rows():
         cell = Cell(dataset, base, method)
         files.append(f"../{cell.front if kind == 'weights' else cell.metrics}")
-    for name in ("gamma", "beta"):
-        columns[name] = linked(filled(table_rows[name], "{:g}"), files)
     for metric in METRICS:
         columns[label(metric)] = linked(shown(table_rows, metric), files)
-    commands = [tradeoff.command(*pair) for pair in table_rows.select("gamma", "beta").iter_rows()]
-    columns["command"] = [f"<code>{escape(text)}</code>" for text in commands]
     yield "<p class='dim'>A command sets the weights of every base model, whose scores differ in "
     yield "scale: add <code>-S 'bases=[...]'</code> to run one of them alone.</p>"
     yield table(columns, left=3, caption=f"{escape(dataset)}: what to choose")
@@ -86,20 +87,19 @@ def lists(examples: pl.DataFrame) -> Iterable[str]:
 
 
 def list_of(user: str, rows: pl.DataFrame, after: str) -> str:
-    columns = {"": [str(rank) for rank in range(1, int(rows["rank"].max() or 0) + 1)]}  # type: ignore[call-overload]
+    places = range(1, 1 + max(rows["rank"].to_list()))
+    columns = {"": [str(rank) for rank in places]}
     for method in (BASE, after):
-        own = rows.filter(method=method)
-        titles, users = [], []
-        for row in own.iter_rows(named=True):
-            mark = "<span class='found'>✓</span> " if row["found"] else ""
-            kind = "wide gone" if row["stays"] else "wide"
-            text = escape(row["title"])
-            titles.append(f"<div class='{kind}' title='{text}'>{mark}{text}</div>")
-            users.append(link("plots/examples.csv", f"{row['users']:,}"))
-        short = len(columns[""]) - len(titles)
-        columns[method] = titles + [""] * short
-        columns[f"users ({method})"] = users + [""] * short
-    return table(columns, left=2, caption=f"user {escape(user)}")
+        own = {row["rank"]: row for row in rows.filter(method=method).iter_rows(named=True)}
+        columns[method] = [title_of(own[rank]) if rank in own else "" for rank in places]
+    return table(columns, left=3, caption=f"user {escape(user)}")
+
+
+def title_of(row: dict[str, Any]) -> str:
+    mark = "<span class='found'>✓</span> " if row["found"] else ""
+    kind = "wide gone" if row["stays"] else "wide"
+    title, users = escape(row["title"]), link("plots/examples.csv", f"{row['users']:,}")
+    return f"<div class='{kind}' title='{title}'>{mark}{title} <small>{users}</small></div>"
 
 
 def validation(tuned: pl.DataFrame) -> Iterable[str]:

@@ -23,6 +23,7 @@ AT = "_at_50"
 ACCURACY = [f"ndcg{AT}", f"{RANDOM}ndcg{AT}"]  # the upward axis
 POPULARITY = [f"arp{AT}", f"tail_share{AT}", f"coverage{AT}"]  # the other
 METRICS = [*ACCURACY, *POPULARITY]
+WORTH = 0.5  # of the best accuracy: points below are in the table, not in the chart
 KEPT = 0.95  # of the best accuracy, where a little of it is given for less popular lists
 SCHEMA = pl.Schema(
     {
@@ -99,6 +100,8 @@ def command(gamma: float | None, beta: float | None) -> str:
 
 def values_of(rows: pl.DataFrame) -> list[dict[str, Any]]:
     """The rows of one dataset and base, rankers among them, as the chart reads them."""
+    least = WORTH * float(rows[ACCURACY[0]].max() or 0)  # type: ignore[arg-type]
+    rows = rows.filter((pl.col("kind") == "method") | (pl.col(ACCURACY[0]) >= least))
     points = rows.filter(kind="weights")
     fronts = {f"{x} {y}": best(points, x, y) for x in POPULARITY for y in ACCURACY}
     at = pl.format("{} at gamma {}, beta {}", "method", *shortest("gamma", "beta"))
@@ -121,14 +124,15 @@ def chart(rows: pl.DataFrame) -> Spec:
     gammas = sorted(rows.filter(kind="weights")["gamma"].unique().drop_nulls())
     places = np.linspace(0, len(GAMMAS) - 1, max(len(gammas), 2)).round().astype(int)
     scale = {"domain": gammas, "range": [GAMMAS[place] for place in places[: len(gammas)]]}
-    shade = {"field": "gamma", "type": "ordinal", "scale": scale}
+    shade: Spec = {"field": "gamma", "type": "ordinal", "scale": scale}
     legend: Spec = {"orient": "top", "title": "gamma", "labelColor": INK, "titleColor": INK}
     legend |= {"titleOrient": "left", "titleFontWeight": "normal", "symbolOpacity": 1}
     of = {kind: [{"filter": f"datum.kind == '{kind}'"}] for kind in ("weights", "method")}
     front = [*of["weights"], {"filter": f"indexof(datum.best, '{x} {y}') >= 0"}]
     ring = {"type": "point", "size": 110, "color": INK, "strokeWidth": 1.5, "aria": False}
-    lines = {"color": {**shade, "legend": None}, "order": {"field": "beta"}}
-    dots = {"color": {**shade, "legend": legend if gammas else None}, **told("text")}
+    shade["legend"] = legend if gammas else None
+    lines = {"color": shade, "order": {"field": "beta"}}
+    dots = {"color": shade, **told("text")}
     text = {"type": "text", "align": "left", "dx": 8, "dy": -6, "color": INK, "aria": False}
     diamond = {"type": "point", "shape": "diamond", "filled": True, "size": 90, "color": INK}
     layers = [
@@ -140,10 +144,10 @@ def chart(rows: pl.DataFrame) -> Spec:
         {"transform": of["method"], "mark": diamond, "encoding": told("text")},
         {"transform": of["method"], "mark": text, "encoding": {"text": {"field": "name"}}},
     ]  # fmt: skip
-    room = {"left": 64, "right": 90, "top": 40 if gammas else 12, "bottom": 44}
+    room = {"left": 64, "right": 76, "top": 40 if gammas else 12, "bottom": 44}
     axes = {"x": across(x), "y": across(y)}
     values = [value | {"text": hover(value)} for value in values_of(rows)]
-    return panel(480, 300, room, data={"values": values}, encoding=axes, layer=layers)
+    return panel(360, 270, room, data={"values": values}, encoding=axes, layer=layers)
 
 
 def hover(value: dict[str, Any]) -> str:
