@@ -181,11 +181,13 @@ def test_stage_writes_everything_and_says_the_finding(project: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("report: On alpha, ppac significantly raises NDCG@50 on the")
     written = sorted(str(p.relative_to(project / "report")) for p in project.glob("report/**/*.*"))
-    assert sum(name.startswith("figures/") for name in written) == 11
+    assert sum(name.startswith("figures/") for name in written) == 11 + 4 * 3 * 2
     assert [name for name in written if not name.startswith("figures/")] == [
         "index.html",
         "plots/curves.csv",
         "plots/differences.csv",
+        "plots/examples.csv",
+        "plots/front.csv",
         "plots/groups.csv",
         "plots/head_tail.csv",
         "plots/ratings.csv",
@@ -218,18 +220,24 @@ def test_page(project: Path) -> None:
     text = Path("report/index.html").read_text()
     page = Page(text)
     body = " ".join(page.text)
-    assert not [place for place in page.fetched if not place.startswith("#")]
-    assert "script" not in page.tags and "link" not in page.tags
-    assert "@import" not in text and "url(" not in text
+    assert not [place for place in page.fetched if place.startswith(("http", "//", "data:"))]
+    files = [place for place in page.fetched if not place.startswith("#")]
+    assert all((project / "report" / place).is_file() for place in files)  # a number's origin
+    assert "link" not in page.tags and "img" not in page.tags
+    assert len(text) < 3e6
     first = text[text.index("<body>") :]
     assert first.removeprefix("<body>").lstrip().startswith("<h1>On alpha, ppac significantly")
     for cell in configured(**AXES):
-        assert f">{cell.dataset}</td><td class='name'>{cell.base}</td>" in text
+        assert f"<td class='name'>{cell.base}</td><td class='name'>{cell.method}</td>" in text
+        assert f"<a href='../{cell.metrics}'>" in text
         assert cell.method in body
     assert "prefers-color-scheme: dark" in text
     assert "gamma 64, beta -2: NDCG@50" in body  # hovering a square of the heat map
     drawn = 4 * 2 + 6 + 2  # curves and losses, surfaces, head and tail
-    assert page.tags.count("svg") == drawn + 4 * 2 + 2 + 1  # groups, differences, ratings
+    drawn += 4 * 2 + 2 + 1 + 4 * 3 * 2  # groups, differences, ratings, sweeps
+    assert page.tags.count("svg") == drawn + 4 + 2  # trade-offs, intervals
+    assert "dvc exp run -S gamma=64 -S beta=-2" in body
+    assert "Film &lt;" in text and "Film <" not in text.replace("Film &lt;", "")
 
 
 def test_same_bytes_twice_and_strangers_ignored(project: Path) -> None:
@@ -433,7 +441,7 @@ def test_forced_weights_are_shown_beside_the_chosen(project: Path) -> None:
     forced.write_text(json.dumps(json.loads(forced.read_text()) | {"gamma": 256.0}))
     assert run(project).returncode == 0
     text = Path("report/index.html").read_text()
-    assert "<th>gamma on test</th>" in text and "<td>256</td>" in text
+    assert "<th>gamma on test</th>" in text and ">256</a></td>" in text
     assert "beta on test" not in text
 
 

@@ -31,7 +31,8 @@ SCHEMA = pl.Schema(
         **dict.fromkeys(("gamma", "beta", *METRICS), pl.Float64),
     }
 )
-GAMMAS = ["#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187", "#4ac16d", "#a0da39", "#fde725"]
+# From violet to gold: seen on white and on black, lighter step by step for the colour-blind.
+GAMMAS = ["#8359c4", "#6874d0", "#3f8ec5", "#22a0a8", "#31b184", "#6fbd58", "#acc23c", "#edb800"]
 
 
 def front(cells: Sequence[Cell], sweeps: Sequence[str]) -> pl.DataFrame:
@@ -78,11 +79,9 @@ def choices(rows: pl.DataFrame) -> pl.DataFrame:
     enough = points.filter(pl.col(accuracy) >= KEPT * float(most or 0))  # type: ignore[arg-type]
     purposes = {
         "as it was run": result,
-        "most accurate, intervened test": points.top_k(1, by=accuracy),
-        "most accurate, random test": points.filter(pl.col(random).is_not_null()).top_k(
-            1, by=random
-        ),
-        f"least popular at {KEPT:.0%} of the best NDCG": enough.bottom_k(1, by=popularity),
+        "most accurate (intervened)": points.top_k(1, by=accuracy),
+        "most accurate (random)": points.filter(pl.col(random).is_not_null()).top_k(1, by=random),
+        f"least popular at {KEPT:.0%} of NDCG": enough.bottom_k(1, by=popularity),
         "neither weight": points.filter(gamma=0.0, beta=0.0),
     }
     return pl.concat([found.with_columns(purpose=pl.lit(name)) for name, found in purposes.items()])
