@@ -13,6 +13,7 @@ from ppac.layout import Cell
 from ppac.pipelines import write_all
 from ppac.tracking import track
 from ppac.tracking.mirror import mirror
+from ppac.tracking.publish import links, publish
 
 NEXT = """
 Next:
@@ -53,6 +54,10 @@ def show_in_mlflow() -> None:
     # Metrics are in Git; what else a run shows comes with `dvc repro` or `dvc pull`.
     complete = [cell for cell in cells if cell.tuned.exists()]
     mirror(complete)
+    page = Path("report/index.html")
+    if complete and page.exists():
+        finding = Path("report/results.md").read_text(encoding="utf-8").partition("\n\n")[0]
+        publish(dict.fromkeys(cell.dataset for cell in complete), page.parent, finding)
     print(f"tracked {len(complete)} of {len(cells)} cells in {track.store_uri()}")
 
 
@@ -60,8 +65,10 @@ def ui() -> None:
     """Open MLflow's pages on the loopback address."""
     show_in_mlflow()
     port = os.environ.get("PORT", "5000")
-    print(f"http://127.0.0.1:{port}: choose an experiment `ppac/<dataset>`, sort by ndcg_at_50,")
-    print("tick two runs and press Compare. Ctrl-C ends it.", flush=True)
+    server = f"http://127.0.0.1:{port}"
+    print("\n".join(links(server) or [server]))
+    print("There: press a column's name to sort, tick two runs and press Compare. Ctrl-C ends it.")
+    sys.stdout.flush()
     # Job execution starts a dozen processes that nothing here uses.
     quiet = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
     command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", track.store_uri()]

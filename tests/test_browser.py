@@ -28,6 +28,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.argv", ["report"])
         patch.setattr(report, "mirror", lambda cells: None)
+        patch.setattr(report, "publish", lambda *given: None)
         fabricate(axes)
         report.main()
     return (folder / "report" / "index.html").as_uri()

@@ -32,6 +32,7 @@ def assemble(
     """All there is to say of ``cells``, those of the ``wanted`` ones that were run."""
     measured = results.with_blanks(results.read_metrics(cells), wanted)
     table = results.select(measured, config.metrics, "report.metrics")
+    few = [*config.summary, *(name for name in ("gamma", "beta") if name in measured.columns)]
     tested = significance(cells, config, seed)
     manifests = {c.dataset: read_json(Dataset(c.dataset).split / "manifest.json") for c in cells}
     plots = {
@@ -48,7 +49,7 @@ def assemble(
     return Report(
         findings=findings(tested, table, config, manifests[cells[0].dataset]["protocol"]),
         results=table,
-        summary=results.summary(results.select(measured, config.summary, "report.summary")),
+        summary=results.summary(results.select(measured, few, "report.summary")),
         tested=tested,
         validation=results.validation(cells),
         searched=searched(cells),
