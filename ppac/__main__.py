@@ -32,7 +32,8 @@ def show() -> None:
     if not path.exists():
         raise Problem(f"{path} does not exist: run `dvc repro` first.")
     print(path.read_text(encoding="utf-8"))
-    print(NEXT.strip())
+    if sys.stdout.isatty():  # a pipe wants the table alone
+        print(NEXT.strip())
 
 
 def readme() -> None:
@@ -95,10 +96,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m ppac",
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="%(prog)s <verb>",
         epilog="\n".join(f"  {name:11}{verb.__doc__}" for name, verb in VERBS.items()),
     )
-    parser.add_argument("verb", choices=VERBS)
+    parser.add_argument("verb", choices=VERBS, nargs="?")
     args = parser.parse_args()
+    if args.verb is None:
+        parser.print_help()
+        return
     try:
         VERBS[args.verb]()
     except Problem as problem:

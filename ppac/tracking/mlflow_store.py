@@ -23,6 +23,7 @@ from ppac.core.files import new_file
 from ppac.layout import Cell
 from ppac.tracking.record import (
     LONGEST,
+    READING,
     Attempt,
     Points,
     Record,
@@ -42,10 +43,6 @@ if TYPE_CHECKING:
 DATABASE = "mlflow.db"
 LOCK_SECONDS = 60.0
 TRAINING, EVALUATION, FAILURE = "ppac.training", "ppac.evaluation", "ppac.failure"
-READING = (
-    "Sort by `ndcg_at_50` (the intervened test); `random_ndcg_at_50` is its price, `arp_at_50` how "
-    "popular lists are. Tick two runs and press Compare; the run `report` has the page."
-)
 JOINED = ("dvc.stage", "dvc.exp")  # tags that list every stage and experiment behind a run
 
 
