@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from ppac.layout import Cell
@@ -15,6 +16,11 @@ from ppac.tracking.track import warn
 
 REPORT = "ppac.report"  # tag: whose report it is
 OWN = "workspace"  # that of no DVC experiment
+VIEW = "ppac"  # of the table of runs, as MLflow keeps a view that somebody shares
+COLUMNS = {
+    "metrics": ("ndcg_at_50", "random_ndcg_at_50", "arp_at_50", "recall_at_50"),
+    "params": ("gamma", "beta"),
+}
 
 
 def publish(datasets: Iterable[str], folder: Path, finding: str) -> None:
@@ -35,10 +41,33 @@ def publish(datasets: Iterable[str], folder: Path, finding: str) -> None:
                 for key, value in tags.items():
                     if value:
                         store.client.set_tag(run.info.run_id, key, value)
+                view = f"mlflow.sharedViewState.{VIEW}"
+                store.client.set_experiment_tag(store.experiment, view, json.dumps(shared()))
                 store.client.log_artifacts(run.info.run_id, str(folder), "report")
                 store.client.set_terminated(run.info.run_id)
         except Exception as error:  # whatever MLflow raises: the report is already written
             warn(cell, error)
+
+
+def shared() -> dict[str, Any]:
+    """The table as people want it: few columns, the best run first."""
+    columns = [f"{kind}.`{name}`" for kind, names in COLUMNS.items() for name in names]
+    return {
+        "searchFilter": "",
+        "orderByKey": "metrics.`ndcg_at_50`",
+        "orderByAsc": False,
+        "startTime": "ALL",
+        "lifecycleFilter": "Active",
+        "datasetsFilter": [],
+        "modelVersionFilter": "All Runs",
+        "selectedColumns": columns,
+        "runsExpanded": {},
+        "runsPinned": [],
+        "runsHidden": [],
+        "runsVisibilityMap": {},
+        "groupBy": None,
+        "groupsExpanded": {},
+    }
 
 
 def links(server: str) -> list[str]:
@@ -50,9 +79,8 @@ def links(server: str) -> list[str]:
     client = MlflowClient(store_uri())
     lines = []
     for found in client.search_experiments(filter_string="name LIKE 'ppac/%'"):
-        order = f"orderByKey={quote('metrics.`ndcg_at_50`')}&orderByAsc=false"
         here = f"{server}/#/experiments/{found.experiment_id}"
-        lines.append(f"{found.name}, best NDCG@50 first: {here}/runs?{order}")
+        lines.append(f"{found.name}, best NDCG@50 first: {here}/runs?viewStateShareKey={VIEW}")
         by = ["metrics.ndcg_at_50 DESC"]
         runs = client.search_runs([found.experiment_id], "tags.method = 'ppac'", order_by=by)
         for best in runs[:1]:
