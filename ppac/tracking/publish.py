@@ -32,7 +32,7 @@ def publish(datasets: Iterable[str], folder: Path, finding: str) -> None:
         try:
             with opened(cell) as store:
                 known = store.runs(REPORT, whose)
-                note = f"{finding}\n\nOpen `index.html` under Artifacts, in `report`."
+                note = f"{finding}\n\nOpen `index.html` under Artifacts."
                 tags = {REPORT: whose, "mlflow.note.content": note, **dvc_tags()}
                 tags |= {"mlflow.source.git.commit": commit()}
                 run = (
@@ -43,7 +43,7 @@ def publish(datasets: Iterable[str], folder: Path, finding: str) -> None:
                         store.client.set_tag(run.info.run_id, key, value)
                 view = f"mlflow.sharedViewState.{VIEW}"
                 store.client.set_experiment_tag(store.experiment, view, json.dumps(shared()))
-                store.client.log_artifacts(run.info.run_id, str(folder), "report")
+                store.client.log_artifacts(run.info.run_id, str(folder))
                 store.client.set_terminated(run.info.run_id)
         except Exception as error:  # whatever MLflow raises: the report is already written
             warn(cell, error)
@@ -91,5 +91,5 @@ def links(server: str) -> list[str]:
                 two = f"runs={quote(ids)}&experiments={quote(json.dumps([found.experiment_id]))}"
                 lines.append(f"  {base} before and after: {server}/#/compare-runs?{two}")
         for run in client.search_runs([found.experiment_id], f"tags.`{REPORT}` = '{OWN}'"):
-            lines.append(f"  the report: {here}/runs/{run.info.run_id}/artifacts")
+            lines.append(f"  the report: {here}/runs/{run.info.run_id}/artifacts/index.html")
     return lines
