@@ -104,7 +104,6 @@ def browser() -> Iterator[Browser]:
     base = f"http://127.0.0.1:{port}"
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen([driver, f"--port={port}"], **quiet)
-    session = ""
     try:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
             answers(f"{base}/status")
@@ -114,8 +113,10 @@ def browser() -> Iterator[Browser]:
             made = requests.post(f"{base}/session", json=body, timeout=120).json()["value"]
             assert "sessionId" in made, made
             session = f"{base}/session/{made['sessionId']}"
-            yield Browser(session)
-            requests.delete(session, timeout=60)
+            try:
+                yield Browser(session)
+            finally:  # a driver that is ended first leaves its browser behind
+                requests.delete(session, timeout=60)
     finally:
         process.terminate()
         process.wait(30)
