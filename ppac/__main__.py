@@ -14,6 +14,7 @@ from ppac.pipelines import write_all
 from ppac.reporting.numbers import DOCUMENT, fill
 from ppac.tracking import track
 from ppac.tracking.mirror import mirror
+from ppac.tracking.publish import links, publish
 
 NEXT = """
 Next:
@@ -32,7 +33,8 @@ def show() -> None:
     if not path.exists():
         raise Problem(f"{path} does not exist: run `dvc repro` first.")
     print(path.read_text(encoding="utf-8"))
-    print(NEXT.strip())
+    if sys.stdout.isatty():  # a pipe wants the table alone
+        print(NEXT.strip())
 
 
 def readme() -> None:
@@ -54,6 +56,10 @@ def show_in_mlflow() -> None:
     # Metrics are in Git; what else a run shows comes with `dvc repro` or `dvc pull`.
     complete = [cell for cell in cells if cell.tuned.exists()]
     mirror(complete)
+    page = Path("report/index.html")
+    if complete and page.exists():
+        finding = Path("report/results.md").read_text(encoding="utf-8").partition("\n\n")[0]
+        publish(dict.fromkeys(cell.dataset for cell in complete), page.parent, finding)
     print(f"tracked {len(complete)} of {len(cells)} cells in {track.store_uri()}")
 
 
@@ -61,8 +67,10 @@ def ui() -> None:
     """Open MLflow's pages on the loopback address."""
     show_in_mlflow()
     port = os.environ.get("PORT", "5000")
-    print(f"http://127.0.0.1:{port}: choose an experiment `ppac/<dataset>`, sort by ndcg_at_50,")
-    print("tick two runs and press Compare. Ctrl-C ends it.", flush=True)
+    server = f"http://127.0.0.1:{port}"
+    print("\n".join(links(server) or [server]))
+    print("There: press a column's name to sort, tick two runs and press Compare. Ctrl-C ends it.")
+    sys.stdout.flush()
     # Job execution starts a dozen processes that nothing here uses.
     quiet = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
     command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", track.store_uri()]
@@ -95,10 +103,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m ppac",
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="%(prog)s <verb>",
         epilog="\n".join(f"  {name:11}{verb.__doc__}" for name, verb in VERBS.items()),
     )
-    parser.add_argument("verb", choices=VERBS)
+    parser.add_argument("verb", choices=VERBS, nargs="?")
     args = parser.parse_args()
+    if args.verb is None:
+        parser.print_help()
+        return
     try:
         VERBS[args.verb]()
     except Problem as problem:

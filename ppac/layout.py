@@ -26,6 +26,10 @@ class Dataset:
         return Path("data/split") / self.name
 
     @property
+    def titles(self) -> Path:
+        return Path("data/titles") / f"{self.name}.parquet"
+
+    @property
     def neighbours(self) -> Path:
         return Path("data/neighbours") / f"{self.name}.parquet"
 
@@ -97,6 +101,10 @@ class Cell:
     @property
     def swept(self) -> Path:
         return self.run / "sweep" / "sweep.csv"
+
+    @property
+    def front(self) -> Path:
+        return self.run / "sweep" / "front.csv"
 
     @property
     def metrics(self) -> Path:

@@ -17,11 +17,20 @@ SHARED = {"seed", "k", "gamma", "beta", "compute", "search"}
 AXES = {"datasets", "bases", "methods", "variants", "rankers", "sweeps", "protocol"}
 
 
+HELP = {
+    "dataset": "an entry of `download` in params.yaml",
+    "base": "a file of ppac/models/, or `rankers`",
+    "method": "a file of ppac/methods/, ppac/variants/ or ppac/rankers/",
+    "protocol": "balanced, released or random: docs/protocol.md",
+}
+EPILOG = "Settings come from params.yaml. `dvc repro` runs all stages in order, and what changed."
+
+
 def arguments(description: str | None, *names: str) -> argparse.Namespace:
     """Parse required ``--name value`` options; an unknown option is an error."""
-    parser = argparse.ArgumentParser(description=description)
+    parser = argparse.ArgumentParser(description=description, epilog=EPILOG)
     for name in names:
-        parser.add_argument(f"--{name}", required=True)
+        parser.add_argument(f"--{name}", required=True, help=HELP.get(name))
     return parser.parse_args()
 
 

@@ -9,6 +9,7 @@ from ppac.reporting.assemble import assemble, write
 from ppac.reporting.cells import configured, present, require
 from ppac.reporting.results import ReportConfig
 from ppac.tracking.mirror import mirror
+from ppac.tracking.publish import publish
 from stages import door
 
 PLACE = Path("report")
@@ -29,6 +30,7 @@ def main() -> None:
     report = assemble(wanted, cells, sweeps, head_items, config, door.seed(params))
     write(report, PLACE)
     mirror(cells)
+    publish(report.manifests, PLACE, report.findings[0])
     say(f"report: {report.findings[0]} See {PLACE / 'index.html'}.")
 
 

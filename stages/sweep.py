@@ -1,4 +1,4 @@
-"""Vary a cell's inference weights and k one at a time, on test, to see what each does."""
+"""Vary a cell's inference weights and k on both tests, after the choice, to see what each does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ppac.scoring.compute import ComputeConfig
 from ppac.scoring.method import Shared
 from ppac.scoring.ranking import Ranking
 from ppac.scoring.trained import load_scorer
-from ppac.sweeping import SweepConfig, sweep
+from ppac.sweeping import Against, SweepConfig, sweep
 from stages import door
 
 
@@ -29,6 +29,7 @@ def main() -> None:
     device = compute.use()
 
     train, test = read_part(place.split, "train"), read_part(place.split, "test")
+    tests = Against(test, read_part(place.split, "random"), how)
     shared = Shared(train, read_popularity(place.popularity), place.neighbours)
     ties = how.tie_order(test.n_users, test.n_items, door.seed(params), cell.dataset)
     masked = read_masked(place.split)
@@ -37,11 +38,12 @@ def main() -> None:
     at_k = partial(popularity, train, near, scale=scale)
     weights = read_json(cell.tuned)["weights"]
     scorer = load_scorer(cell, shared, device)
-    table = sweep(scorer, weights, ranking, test, lambda k: at_k(k=k), config, how)
+    alone, together = sweep(scorer, weights, ranking, tests, lambda k: at_k(k=k), config)
 
     with new_folder(cell.swept.parent) as folder:
-        write_csv(folder / cell.swept.name, table)
-    say(f"sweep {cell}: {len(table)} points")
+        write_csv(folder / cell.swept.name, alone)
+        write_csv(folder / cell.front.name, together)
+    say(f"sweep {cell}: {len(together)} points of gamma and beta, {len(config.k)} of k")
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ class Recorder(dict):
         return super().get(key, default)
 
 
-ORDER = ["download", "split", "neighbours", "popularity", "describe"]
+ORDER = ["download", "titles", "split", "neighbours", "popularity", "describe"]
 ORDER += ["train", "tune", "evaluate", "sweep", "report"]
 
 
@@ -107,7 +107,6 @@ def test_declared_params_are_those_read(project, monkeypatch):
     project.set("bases: [bprmf, ncf, lightgcn]", "bases: [bprmf]")
     project.set("methods: [base, ppac]", "methods: [ppac]")
     project.set("rankers: [mostpop, mostppop, ppgp]", "rankers: []")
-    project.set("sweeps: []", "sweeps: [ppac]")
     project.set("epochs: 300", "epochs: 2")
     monkeypatch.chdir(project.folder)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{project.folder}/runs.db")

@@ -87,3 +87,8 @@ def test_a_sweep_passes_through_what_evaluate_measured(prepared):
     zeros = rows.filter(pl.col("value") == 0).drop("varied")
     assert zeros[0].equals(zeros[1])  # gamma 0 and beta 0 are one point
     assert set(rows["varied"]) == {"gamma", "beta", "k"}
+    grid = pl.read_csv(prepared.folder / "runs/synthetic/bprmf/ppac/sweep/front.csv")
+    chosen = grid.filter(gamma=metrics["gamma"], beta=metrics["beta"])
+    assert len(chosen) == 1 and len(grid) >= 110
+    for name in set(grid.columns) & set(metrics):  # of both tests, and of popularity
+        assert chosen[name][0] == metrics[name], name

@@ -31,6 +31,7 @@ def test_everything_is_there(copy):
         ("bprmf/base", "FINISHED"),
         ("bprmf/ppac", "FINISHED"),
         ("rankers/ppgp", "FINISHED"),
+        ("report", "FINISHED"),
     ]
 
 

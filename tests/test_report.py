@@ -57,6 +57,10 @@ def fabricate_dataset(name: str, stream: np.random.Generator) -> None:
     )
     rated = "1,30,0.1,3.5,100\n2,30,0.4,4.0,200\n" if name == "alpha" else ""
     (place.description / "ratings.csv").write_text(f"group,items,pp,rating,ratings\n{rated}")
+    place.titles.parent.mkdir(parents=True, exist_ok=True)
+    named = range(ITEMS if name == "alpha" else 0)
+    titles = {"item": [f"i{n}" for n in named], "title": [f"Film <{n}>" for n in named]}
+    pl.DataFrame(titles, {"item": pl.String, "title": pl.String}).write_parquet(place.titles)
     counted = {"users": USERS, "items": ITEMS, "interactions": 1200}
     parts = {"train": 900, "valid": 120, "test": 120, "random": 60, "masked": ["train"]}
     manifest = {"protocol": "balanced", **counted, **parts, "digests": {"train": "00"}}
@@ -88,6 +92,8 @@ def fabricate_cell(cell: Cell, lift: float, stream: np.random.Generator) -> None
     tuned = {"weights": weights, "valid": scores[-1], "neutral": scores[0]}
     cell.tuned.write_text(json.dumps(tuned))
     cell.metrics.write_text(json.dumps(metrics | weights))
+    if cell.method == "ppac":
+        fabricate_sweep(cell, metrics)
     if cell.base != RANKERS:
         epochs = range(1, 41)
         lines = [f"{e},{3 / e:.4f}," + (f"{v},{v / 2}" if e % 5 == 0 else ",") for e in epochs
@@ -96,6 +102,22 @@ def fabricate_cell(cell: Cell, lift: float, stream: np.random.Generator) -> None
     items = [f"i{n}" for n in stream.integers(ITEMS - 20, ITEMS, USERS * TOP)]
     lists = {"user": np.repeat(user.to_numpy(), TOP), "rank": np.tile(np.arange(1, TOP + 1), USERS)}
     pl.DataFrame({**lists, "item": items, "score": 0.0}).write_parquet(cell.top)
+
+
+def fabricate_sweep(cell: Cell, metrics: dict[str, float]) -> None:
+    """The stronger the weights, the less popular the lists; accuracy is best in between."""
+    cell.swept.parent.mkdir()
+    popular = metrics["arp_at_50"]
+    rows = []
+    for gamma, beta in [(g, b) for g in GAMMA for b in BETA]:
+        strength = (np.log2(1 + gamma) + np.log2(1 - beta)) / 22
+        row = {"gamma": gamma, "beta": beta} | metrics
+        row["ndcg_at_50"] = metrics["ndcg_at_50"] * (1 - (strength - 0.4) ** 2)
+        rows.append(row | {"arp_at_50": popular * (1.2 - strength), "coverage_at_50": strength})
+    pl.DataFrame(rows).write_csv(cell.front)
+    alone = {"varied": ["gamma", "gamma", "beta", "k"], "value": [0.0, 64.0, -2.0, 5.0]}
+    names = ("recall_at_50", "ndcg_at_50", "pru_at_50", "ppru_at_50")
+    pl.DataFrame(alone | {name: [0.1, 0.2, 0.15, 0.2] for name in names}).write_csv(cell.swept)
 
 
 def fabricate(axes: dict[str, list[str]]) -> list[Cell]:
@@ -159,10 +181,12 @@ def test_stage_writes_everything_and_says_the_finding(project: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("report: On alpha, ppac significantly raises NDCG@50 on the")
     written = sorted(str(p.relative_to(project / "report")) for p in project.glob("report/**/*.*"))
-    assert sum(name.startswith("figures/") for name in written) == 11
+    assert sum(name.startswith("figures/") for name in written) == 11 + 4 * 3 * 2
     assert [name for name in written if not name.startswith("figures/")] == [
         "index.html",
         "plots/curves.csv",
+        "plots/examples.csv",
+        "plots/front.csv",
         "plots/surface.csv",
         "results.csv",
         "results.md",
@@ -196,18 +220,24 @@ def test_page(project: Path) -> None:
     text = Path("report/index.html").read_text()
     page = Page(text)
     body = " ".join(page.text)
-    assert not [place for place in page.fetched if not place.startswith("#")]
-    assert "script" not in page.tags and "link" not in page.tags
-    assert "@import" not in text and "url(" not in text
+    assert not [place for place in page.fetched if place.startswith(("http", "//", "data:"))]
+    files = [place for place in page.fetched if not place.startswith("#")]
+    assert all((project / "report" / place).is_file() for place in files)  # a number's origin
+    assert "link" not in page.tags and "img" not in page.tags
+    assert len(text) < 3e6
     first = text[text.index("<body>") :]
     assert first.removeprefix("<body>").lstrip().startswith("<h1>On alpha, ppac significantly")
     for cell in configured(**AXES):
-        assert f">{cell.dataset}</td><td class='name'>{cell.base}</td>" in text
+        assert f"<td class='name'>{cell.base}</td><td class='name'>{cell.method}</td>" in text
+        assert f"<a href='../{cell.metrics}'>" in text
         assert cell.method in body
     assert "prefers-color-scheme: dark" in text
     assert "gamma 64, beta -2: NDCG@50" in body  # hovering a square of the heat map
     drawn = 4 * 2 + 6 + 2  # curves and losses, surfaces, head and tail
-    assert page.tags.count("svg") == drawn + 4 * 2 + 2 + 1  # groups, differences, ratings
+    drawn += 4 * 2 + 2 + 1 + 4 * 3 * 2  # groups, differences, ratings, sweeps
+    assert page.tags.count("svg") == drawn + 4 + 2  # trade-offs, intervals
+    assert "dvc exp run -S gamma=64 -S beta=-2" in body
+    assert "Film &lt;" in text and "Film <" not in text.replace("Film &lt;", "")
 
 
 def test_same_bytes_twice_and_strangers_ignored(project: Path) -> None:
@@ -418,7 +448,7 @@ def test_forced_weights_are_shown_beside_the_chosen(project: Path) -> None:
     forced.write_text(json.dumps(json.loads(forced.read_text()) | {"gamma": 256.0}))
     assert run(project).returncode == 0
     text = Path("report/index.html").read_text()
-    assert "<th>gamma on test</th>" in text and "<td>256</td>" in text
+    assert "<th>gamma on test</th>" in text and ">256</a></td>" in text
     assert "beta on test" not in text
 
 

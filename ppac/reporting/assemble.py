@@ -9,6 +9,7 @@ from pathlib import Path
 from ppac.core.files import new_folder, read_json, write_csv, write_json, write_text
 from ppac.layout import Cell, Dataset
 from ppac.reporting import figures, results
+from ppac.reporting.examples import examples
 from ppac.reporting.finding import findings
 from ppac.reporting.gallery import gallery
 from ppac.reporting.groups import by_popularity
@@ -17,8 +18,14 @@ from ppac.reporting.results import ReportConfig
 from ppac.reporting.searched import searched
 from ppac.reporting.series import described, swept
 from ppac.reporting.significance import significance
+from ppac.reporting.tradeoff import front
 
-LONG = ("curves", "surface")  # tables that only DVC keeps; the others are in Git, for other folders
+LONG = (
+    "curves",
+    "surface",
+    "front",
+    "examples",
+)  # tables that only DVC keeps; the others are in Git, for other folders
 
 
 def assemble(
@@ -32,6 +39,7 @@ def assemble(
     """All there is to say of ``cells``, those of the ``wanted`` ones that were run (or swept)."""
     measured = results.with_blanks(results.read_metrics(cells), wanted)
     table = results.select(measured, config.metrics, "report.metrics")
+    few = [*config.summary, *(name for name in ("gamma", "beta") if name in measured.columns)]
     tested = significance(cells, config, seed)
     manifests = {c.dataset: read_json(Dataset(c.dataset).split / "manifest.json") for c in cells}
     plots = {
@@ -42,11 +50,13 @@ def assemble(
         "differences": described(manifests, "differences"),
         "ratings": described(manifests, "ratings"),
         "sweep": swept(sweeps),
+        "front": front(cells, sweeps),
+        "examples": examples(cells, config.finding.method, seed),
     }
     return Report(
         findings=findings(tested, table, config, manifests[cells[0].dataset]["protocol"]),
         results=table,
-        summary=results.summary(results.select(measured, config.summary, "report.summary")),
+        summary=results.summary(results.select(measured, few, "report.summary")),
         tested=tested,
         validation=results.validation(cells),
         searched=searched(cells),

@@ -40,9 +40,9 @@ def require(wanted: Sequence[Cell], sweeps: Sequence[Cell] = ()) -> None:
     for cell in wanted:
         paths += [cell.metrics, cell.tuned, cell.surface, cell.per_user, cell.top]
         paths += [cell.curve] if cell.learner == cell else []
-        paths += [cell.swept] if cell in sweeps else []
+        paths += [cell.swept, cell.front] if cell in sweeps else []
     for place in map(Dataset, dict.fromkeys(cell.dataset for cell in wanted)):
-        paths += [place.popularity / "gp.parquet"]
+        paths += [place.popularity / "gp.parquet", place.titles]
         paths += [place.description / name for name in ("differences.csv", "ratings.csv")]
         needed = ("users.parquet", "items.parquet", "test.parquet", "manifest.json")
         paths += [place.split / name for name in needed]

@@ -1,16 +1,13 @@
 """The figures: the tables behind them, and how they are drawn.
 
 Each figure is a Vega-Lite specification for one panel, small enough for a phone; the page
-lays panels side by side. Axes, text and the base model take the colour of the page's text
-(``currentColor``), so that one drawing serves a light and a dark page. Sizes are fixed
-rather than measured from text: another machine's fonts do not move anything.
+lays panels side by side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,14 +16,21 @@ from ppac.core.config import FILE
 from ppac.core.errors import Problem
 from ppac.core.files import read_table
 from ppac.layout import Cell, Dataset
-from ppac.reporting.results import BASE, KEY, VALIDATED, key, label
+from ppac.reporting.drawing import (
+    COLOURS,
+    HEAD,
+    INK,
+    TAIL,
+    Spec,
+    extent,
+    palette,
+    panel,
+    percent,
+    shortest,
+    told,
+)
+from ppac.reporting.results import KEY, VALIDATED, key, label
 from ppac.scoring.lists import head_of
-
-INK = "currentColor"
-HEAD, TAIL = "#E69F00", "#56B4E9"
-# Okabe and Ito's colours, told apart by colour-blind people; black is left to `base`.
-COLOURS = ["#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
-VIRIDIS = ["#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#fde725"]
 
 CURVE = pl.Schema(
     {"cell": pl.String, "epoch": pl.Int64, "loss": pl.Float64, "ndcg_at_50": pl.Float64}
@@ -35,8 +39,6 @@ SURFACE = pl.Schema(
     [(name, pl.String) for name in KEY]
     + [(name, pl.Float64) for name in ("gamma", "beta", *VALIDATED)]  # and any other weight
 )
-
-Spec = dict[str, Any]
 
 
 def read_columns(path: Path) -> pl.DataFrame:
@@ -102,42 +104,6 @@ def share(head: pl.Series, counts: pl.Series | None) -> float:
     return float(weights[head.to_numpy()].sum() / max(weights.sum(), 1))
 
 
-def palette(methods: Sequence[str]) -> dict[str, tuple[str, list[int]]]:
-    """A colour and a dash for each method, the same in every panel.
-
-    >>> palette(["base", "ppac"])
-    {'base': ('currentColor', [4, 3]), 'ppac': ('#D55E00', [1, 0])}
-    """
-    styles = {BASE: (INK, [4, 3])} if BASE in methods else {}
-    for i, method in enumerate(name for name in methods if name != BASE):
-        dash = [[1, 0], [6, 2], [2, 2]][i // len(COLOURS) % 3]
-        styles[method] = (COLOURS[i % len(COLOURS)], dash)
-    return styles
-
-
-def panel(width: int, height: int, padding: Mapping[str, int], **body: Any) -> Spec:
-    """What all panels share: a fixed size, and the page's ink."""
-    axis: Spec = {"labelColor": INK, "titleColor": INK, "tickColor": INK, "domainColor": INK}
-    axis |= {"gridColor": INK, "gridOpacity": 0.12, "labelFontSize": 11, "titleFontSize": 12}
-    axis |= {"titleFontWeight": "normal", "labelOverlap": False, "labelLimit": 0}
-    axis |= {"labelFlush": False, "aria": False}
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "width": width,
-        "height": height,
-        "padding": dict(padding),
-        "autosize": "none",
-        "background": None,
-        "config": {"view": {"stroke": None}, "axis": axis, "font": "sans-serif"},
-        **body,
-    }
-
-
-def extent(size: int) -> dict[str, int]:
-    """Room for an axis's labels, whatever their font."""
-    return {"minExtent": size, "maxExtent": size}
-
-
 def lines(rows: pl.DataFrame, y: str, title: str, methods: Sequence[str]) -> Spec:
     """A value over epochs, one line for each method; ``rows`` has method, epoch and ``y``."""
     styles = palette(methods)
@@ -158,13 +124,12 @@ def lines(rows: pl.DataFrame, y: str, title: str, methods: Sequence[str]) -> Spe
         "color": {"field": "method", "type": "nominal", "scale": colour, "legend": None},
         "strokeDash": {"field": "method", "type": "nominal", "scale": dash, "legend": None},
     }
-    hover = {"field": "text", "type": "nominal"}
     text = pl.format(f"{{}}, epoch {{}}: {title} {{}}", "method", "epoch", pl.col(y).round(4))
     layers = [
         {"mark": {"type": "line", "strokeWidth": 2, "aria": False}},
         {
             "mark": {"type": "circle", "size": 28, "opacity": 1},
-            "encoding": {"description": hover},
+            "encoding": told("text"),
         },
     ]
     values = rows.select("method", "epoch", y, text=text).to_dicts()
@@ -190,7 +155,7 @@ def heat_map(grid: pl.DataFrame, metric: str, chosen: Mapping[str, float]) -> Sp
     layers = [
         {
             "mark": {"type": "rect"},
-            "encoding": {"color": colour, "description": {"field": "text", "type": "nominal"}},
+            "encoding": {"color": colour, **told("text")},
         },
         {"transform": [{"filter": "datum.chosen"}], "mark": ring},
     ]
@@ -198,11 +163,6 @@ def heat_map(grid: pl.DataFrame, metric: str, chosen: Mapping[str, float]) -> Sp
     width, *height = (grid[name].n_unique() for name in chosen)
     size = (27 * width, 17 * height[0] if height else 27)
     return panel(*size, room, data={"values": values}, encoding=encoding, layer=layers)
-
-
-def shortest(*names: str) -> list[pl.Expr]:
-    """Weights without a needless '.0'."""
-    return [pl.col(name).map_elements("{:g}".format, return_dtype=pl.String) for name in names]
 
 
 def bars(rows: pl.DataFrame) -> Spec:
@@ -215,7 +175,7 @@ def bars(rows: pl.DataFrame) -> Spec:
     order |= {"axis": {"ticks": False, "domain": False, "labelPadding": 6}}
     train = {"data": {"values": [{"head": named["head"][0]}]}, "encoding": {"x": across("head")}}
     train |= {"mark": {"type": "rule", "strokeDash": [4, 3], "stroke": INK, "aria": False}}
-    hover: Spec = {"y": order, "description": {"field": "text", "type": "nominal"}}
+    hover: Spec = {"y": order, **told("text")}
     whole: Spec = {"x": {"datum": 0, "type": "quantitative"}, "x2": {"datum": 1}}
     layers = [
         {"mark": {"type": "bar", "color": TAIL, "height": 15}, "encoding": hover | whole},
@@ -238,11 +198,30 @@ def bars(rows: pl.DataFrame) -> Spec:
     return panel(210, 21 * len(rows), room, data={"values": values}, layer=layers)
 
 
-def across(field: str) -> dict[str, Any]:
+def across(field: str) -> Spec:
     axis = {"format": "%", "tickCount": 5, "title": "share of train, or of the top-50 places"}
     scale = {"domain": [0, 1]}
     return {"field": field, "type": "quantitative", "axis": axis, "scale": scale, "stack": None}
 
 
-def percent(*names: str) -> list[pl.Expr]:
-    return [(pl.col(name) * 100).round(1) for name in names]
+def intervals(rows: pl.DataFrame, title: str) -> Spec:
+    """The mean difference of each comparison with its interval; zero is no difference."""
+    name = pl.format("{}/{}", "base", "method")
+    text = pl.format(
+        "{}: {}, {} to {}", name, *(pl.col(n).round(4) for n in ("difference", "low", "high"))
+    )
+    values = rows.select("difference", "low", "high", "verdict", name=name, text=text).to_dicts()
+    order: Spec = {"field": "name", "type": "nominal", "sort": None, "title": None}
+    order |= {"axis": {"ticks": False, "domain": False, "labelPadding": 6, "grid": False}}
+    x = {"type": "quantitative", "title": title, "axis": {"tickCount": 5}}
+    rule: Spec = {"type": "rule", "strokeWidth": 2, "color": COLOURS[1], "aria": False}
+    layers = [
+        {"mark": {"type": "rule", "color": INK, "strokeDash": [4, 3], "aria": False},
+         "encoding": {"x": {"datum": 0, **x}}, "data": {"values": [{}]}},
+        {"mark": rule,
+         "encoding": {"y": order, "x": {"field": "low", **x}, "x2": {"field": "high"}}},
+        {"mark": {"type": "circle", "size": 70, "opacity": 1, "color": COLOURS[1]},
+         "encoding": {"y": order, "x": {"field": "difference", **x}, **told("text")}},
+    ]  # fmt: skip
+    room = {"left": 160, "right": 20, "top": 6, "bottom": 40}
+    return panel(250, max(21 * len(values), 21), room, data={"values": values}, layer=layers)

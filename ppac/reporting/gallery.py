@@ -9,7 +9,7 @@ import polars as pl
 
 from ppac.layout import RANKERS
 from ppac.reporting import series
-from ppac.reporting.figures import Spec
+from ppac.reporting.drawing import Spec
 from ppac.reporting.markup import draw
 
 BACKGROUND = "color:#1b1b1b;background:#ffffff"  # of a file: a page has its own
@@ -20,6 +20,8 @@ class Figure:
     name: str
     heading: str
     caption: str
+    source: str  # the table it is drawn from
+    spec: Spec
     svg: str
 
     @property
@@ -28,7 +30,7 @@ class Figure:
         return self.svg.replace("<svg ", f'<svg style="{BACKGROUND}" ', 1)
 
 
-Named = tuple[str, str, str, Spec]
+Named = tuple[str, str, str, str, Spec]
 
 
 def gallery(plots: Mapping[str, pl.DataFrame]) -> list[Figure]:
@@ -36,7 +38,7 @@ def gallery(plots: Mapping[str, pl.DataFrame]) -> list[Figure]:
 
 
 def drawn(named: Iterable[Named]) -> list[Figure]:
-    return [Figure(name, heading, caption, draw(spec)) for name, heading, caption, spec in named]
+    return [Figure(*one, draw(one[-1])) for one in named]
 
 
 def by_popularity(groups: pl.DataFrame) -> Iterator[Named]:
@@ -47,7 +49,13 @@ def by_popularity(groups: pl.DataFrame) -> Iterator[Named]:
         for value, title in (("frequency", "lists an item is on"), ("recall", "recall")):
             rows_named = rows.rename({"group": "train interactions"})
             spec = series.lines(rows_named, "train interactions", [value], title, "method")
-            yield f"{value}-{dataset}-{base}", heading, f"{dataset}, {base}", spec
+            yield (
+                f"{value}-{dataset}-{base}",
+                heading,
+                f"{dataset}, {base}",
+                "tables/groups.csv",
+                spec,
+            )
 
 
 def description(plots: Mapping[str, pl.DataFrame]) -> Iterator[Named]:
@@ -56,11 +64,11 @@ def description(plots: Mapping[str, pl.DataFrame]) -> Iterator[Named]:
     for (dataset,), rows in plots["differences"].group_by("dataset", maintain_order=True):
         titles = ("favourites among similar users that are not everyone's", "share of users")
         spec = series.columns(rows, "differing", "share", titles, zero=True)
-        yield f"differences-{dataset}", heading, f"{dataset}", spec
+        yield f"differences-{dataset}", heading, f"{dataset}", "tables/differences.csv", spec
     for (dataset,), rows in plots["ratings"].group_by("dataset", maintain_order=True):
         titles = ("group of items by personal popularity, lowest first", "mean rating")
         spec = series.columns(rows, "group", "rating", titles, zero=False)
-        yield f"ratings-{dataset}", heading, f"{dataset}", spec
+        yield f"ratings-{dataset}", heading, f"{dataset}", "tables/ratings.csv", spec
 
 
 def sweeps(swept: pl.DataFrame) -> Iterator[Named]:
@@ -73,4 +81,5 @@ def sweeps(swept: pl.DataFrame) -> Iterator[Named]:
         for kind, ys, title in (("accuracy", accuracy, "on test"), ("order", order, "agreement")):
             spec = series.lines(at, str(varied), ys, title, None)
             caption = f"{dataset}, {base}, {method}: {varied}"
-            yield f"{varied}-{kind}-{dataset}-{base}-{method}", heading, caption, spec
+            name = f"{varied}-{kind}-{dataset}-{base}-{method}"
+            yield name, heading, caption, "tables/sweep.csv", spec

@@ -1,66 +1,88 @@
-"""Pieces of a page: tables, and figures drawn as SVG inside it.
+"""Pieces of a page: tables, and charts.
 
-A figure is drawn once, here, not in the reader's browser. Hovering shows a mark's numbers
-through the SVG's own titles: no script is needed, the page stays a fraction of the size it
-has with a plotting library inside, and it prints.
+A chart is drawn here, as SVG, and brings its specification along: where scripts run, the page
+draws it anew so that it answers (page.js); where they do not, and on paper, it is complete.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import vl_convert
 
-from ppac.reporting.figures import VIRIDIS, Spec
+from ppac.reporting.drawing import VIRIDIS, Spec
 
 VEGA_LITE = "6.4"
 MARK = re.compile(r'<path aria-label="([^"]*)" role="[^"]*" aria-roledescription="[^"]*" ([^>]*)/>')
-STYLE = """
-:root { color-scheme: light dark; --ink: #1b1b1b; --dim: #5d5d5d; --paper: #fff; --line: #ddd;
-  --soft: #f5f5f3; --good: #00704f; --bad: #a84600 }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8e8e6; --dim: #a5a5a5; --paper: #161616;
-  --line: #3a3a3a; --soft: #222; --good: #3ccf9f; --bad: #ff9a57 } }
-* { box-sizing: border-box }
-body { margin: 0 auto; max-width: 70rem; padding: 1.5rem 1rem 4rem; color: var(--ink);
-  background: var(--paper); font: 16px/1.5 system-ui, sans-serif }
-h1 { font-size: clamp(1.3rem, 4vw, 1.9rem); line-height: 1.3; margin: .3rem 0 1rem }
-h2 { margin: 2.5rem 0 .5rem; font-size: 1.3rem }
-p, li { max-width: 46rem } .dim, figcaption { color: var(--dim) }
-.scroll { overflow-x: auto; margin: .75rem 0 1.25rem }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem }
-caption { text-align: left; font-weight: 600; padding: .25rem 0 }
-th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align: right;
-  white-space: nowrap }
-th { font-weight: 600; background: var(--soft) } .name { text-align: left }
-.better { color: var(--good) } .worse { color: var(--bad) }
-.panels { display: flex; flex-wrap: wrap; gap: 1.25rem 2rem; margin: 1rem 0 }
-figure { margin: 0; max-width: 100% } figcaption { font-size: .85rem; margin-bottom: .3rem }
-svg { display: block; max-width: 100%; height: auto } svg text { font-family: inherit }
-.key { display: inline-flex; align-items: center; gap: .4rem; margin-right: 1.2rem }
-.key i { display: inline-block; width: 1.6rem }
-.ramp { display: inline-block; width: 5rem; height: .7rem; margin: 0 .4rem }
-pre { background: var(--soft); padding: .8rem 1rem; overflow-x: auto; font-size: .85rem }
-"""
+
+
+@cache
+def beside(name: str) -> str:
+    """A file of this folder."""
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+@cache
+def script() -> str:
+    """Vega-Lite and what the page does with it, for the inside of a script element."""
+    bundle = vl_convert.javascript_bundle(None, VEGA_LITE)  # type: ignore[arg-type]
+    return f"{inside(bundle)}\n{beside('page.js')}"
+
+
+def inside(text: str) -> str:
+    """Text that cannot end the script element it is in; JavaScript and JSON read it the same.
+
+    >>> inside('"</script>"')
+    '"<\\\\/script>"'
+    """
+    return re.sub(r"<(/script|!--)", r"<\\\1", text, flags=re.I)
 
 
 def table(columns: Mapping[str, Sequence[str]], left: int, caption: str = "") -> str:
-    """Cells are HTML already; headings are text."""
+    """Cells are HTML already; headings are text. ``caption`` is HTML."""
     classes = [" class='name'" if i < left else "" for i in range(len(columns))]
     heads = [f"<th{c}>{escape(name)}</th>" for c, name in zip(classes, columns, strict=True)]
     rows = [
         "<tr>" + "".join(f"<td{c}>{v}</td>" for c, v in zip(classes, row, strict=True)) + "</tr>"
         for row in zip(*columns.values(), strict=True)
     ]
-    title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    body = "\n".join(rows)
-    return f"<div class='scroll'><table>{title}<tr>{''.join(heads)}</tr>\n{body}</table></div>"
+    title = f"<caption>{caption}</caption>" if caption else ""
+    head, body = f"<thead><tr>{''.join(heads)}</tr></thead>", "\n".join(rows)
+    return f"<div class='scroll'><table>{title}{head}\n<tbody>{body}</tbody></table></div>"
 
 
-def figure(caption: str, *drawn: str) -> str:
-    return f"<figure><figcaption>{escape(caption)}</figcaption>{''.join(drawn)}</figure>"
+def link(place: str, text: str = "") -> str:
+    """
+    >>> link("plots/curves.csv")
+    "<a href='plots/curves.csv'>curves.csv</a>"
+    """
+    return f"<a href='{escape(place)}'>{text or escape(place.rpartition('/')[2])}</a>"
+
+
+def linked(texts: Iterable[str], places: Iterable[str]) -> list[str]:
+    """Each number with the file it comes from."""
+    return [text if text == "-" else link(p, text) for text, p in zip(texts, places, strict=True)]
+
+
+def figure(caption: str, *drawn: str, source: str = "", kind: str = "") -> str:
+    """``source``: the file that has the numbers."""
+    origin = link(source) if source else ""
+    opening = f"<figure class='{kind}'>" if kind else "<figure>"
+    return f"{opening}<figcaption>{escape(caption)} {origin}</figcaption>{''.join(drawn)}</figure>"
+
+
+def chart(spec: Spec, svg: str = "") -> str:
+    """A drawing, and what it was drawn from."""
+    text = json.dumps(spec, separators=(",", ":"), ensure_ascii=False)
+    drawn = svg or draw(spec)
+    given = f"<script type='application/json'>{inside(text)}</script>"
+    return f"<div class='chart'><div>{drawn}</div>{given}</div>"
 
 
 def draw(spec: Spec) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from ppac.layout import Cell, Dataset
-from ppac.reporting.figures import INK, Spec, extent, palette, panel, read_columns
+from ppac.reporting.drawing import INK, Spec, extent, palette, panel, told
+from ppac.reporting.figures import read_columns
 from ppac.reporting.results import KEY, key, label
 
 SWEPT = pl.Schema(
@@ -75,10 +76,9 @@ def lines(rows: pl.DataFrame, x: str, ys: Sequence[str], title: str, by: str | N
         "color": {**shared, "scale": colour},
         "strokeDash": {**shared, "scale": dash},
     }
-    hover = {"description": {"field": "text", "type": "nominal"}}
     layers = [
         {"mark": {"type": "line", "strokeWidth": 2, "aria": False}},
-        {"mark": {"type": "circle", "size": 28, "opacity": 1}, "encoding": hover},
+        {"mark": {"type": "circle", "size": 28, "opacity": 1}, "encoding": told("text")},
     ]
     values = rows.select("step", "line", "y", text=text).to_dicts()
     room = {"left": 72, "right": 12, "top": 30 if len(styles) > 1 else 8, "bottom": 40}
@@ -94,7 +94,7 @@ def columns(rows: pl.DataFrame, x: str, y: str, titles: tuple[str, str], zero: b
     encoding = {
         "x": step,
         "y": {**height, "axis": {"tickCount": 4, **extent(44)}},
-        "description": {"field": "text", "type": "nominal"},
+        **told("text"),
     }
     mark = {"type": "bar", "color": "#0072B2"} if zero else {"type": "circle", "size": 60}
     room = {"left": 72, "right": 12, "top": 8, "bottom": 40}

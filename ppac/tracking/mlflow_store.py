@@ -23,6 +23,7 @@ from ppac.core.files import new_file
 from ppac.layout import Cell
 from ppac.tracking.record import (
     LONGEST,
+    READING,
     Attempt,
     Points,
     Record,
@@ -63,7 +64,8 @@ class Store:
         if run is None:
             run = self.create(rec.cell, training, rec.name, time.time())
         # An attempt may be another experiment's too: its lists are not inherited.
-        self.add(run, points, params, listed(dvc_tags() | dict(rec.tags), same))
+        note = {"mlflow.note.content": describe(rec.cell, rec.metrics)}
+        self.add(run, points, params, listed(dvc_tags() | dict(rec.tags) | note, same))
         if EVALUATION not in run.data.tags:
             self.client.update_run(run.info.run_id, name=rec.name)
             self.end(run, "FINISHED")
@@ -221,7 +223,7 @@ def experiment(connected: MlflowClient, dataset: str) -> str:
         own = not os.environ.get("MLFLOW_TRACKING_URI")
         artefacts = (root() / "mlartifacts").as_uri() if own else None  # a server has its own
         tags = {
-            "mlflow.note.content": f"Every configuration run on `{dataset}`: sort by ndcg_at_50.",
+            "mlflow.note.content": f"Every configuration run on `{dataset}`. {READING}",
             "mlflow.experimentKind": "custom_model_development",
             "mlflow.experiment.primaryMetric.name": "ndcg_at_50",
             "mlflow.experiment.primaryMetric.greaterIsBetter": "True",

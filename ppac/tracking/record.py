@@ -17,6 +17,11 @@ from ppac.layout import RANKERS, Cell
 
 LONGEST = 6000  # characters MLflow keeps of a parameter
 
+READING = (
+    "Sort by `ndcg_at_50` (the intervened test); `random_ndcg_at_50` is its price, `arp_at_50` how "
+    "popular lists are. Tick two runs and press Compare; the run `report` has the page."
+)
+
 Points = dict[tuple[str, int], float]  # (metric, step) -> value
 
 
@@ -130,15 +135,18 @@ def commit() -> str:
         return ""
 
 
-def describe(cell: Cell) -> str:
-    """The paragraph above a run in the UI: what it is, and where its numbers come from."""
+def describe(cell: Cell, metrics: Mapping[str, float] | None = None) -> str:
+    """The paragraph above a run in the UI: what it is, what it reached, where its numbers are."""
     if cell.base == RANKERS:
         what = f"The ranker `{cell.method}`, which learns nothing, on `{cell.dataset}`."
         files = f"`{cell.metrics}`"
     else:
         what = f"Method `{cell.method}` on base model `{cell.base}`, dataset `{cell.dataset}`."
         files = f"`{cell.curve}` and `{cell.metrics}`"
+    told = ("ndcg_at_50", "random_ndcg_at_50", "arp_at_50")
+    found = [f"{name} **{metrics[name]:.4g}**" for name in told if name in (metrics or {})]  # type: ignore[index]
+    reached = f" On test: {', '.join(found)}." if found else ""
     return (
-        f"{what} `train/` and `valid/` are curves over epochs; names without a prefix are "
+        f"{what}{reached} `train/` and `valid/` are curves over epochs; names without a prefix are "
         f"measured on test. Mirrored from {files}, which hold the same numbers."
     )

@@ -19,7 +19,13 @@ def view(source: Source) -> View:
     shares = shares.filter(method.is_in([*METHODS, TRAIN]))
     groups = groups.filter(pl.col("method").is_in(METHODS))
     bars = [
-        (f"head-{dataset}", "Head and tail", str(dataset), figures.bars(rows))
+        (
+            f"head-{dataset}",
+            "Head and tail",
+            str(dataset),
+            "tables/head_tail.csv",
+            figures.bars(rows),
+        )
         for (dataset,), rows in shares.group_by("dataset", maintain_order=True)
     ]
     shown = drawn([*bars, *by_popularity(groups)])
