@@ -20,7 +20,11 @@ from ppac.core.config import FILE, read_yaml
 PIPELINE = "dvc.yaml"
 UP = "../../"
 EVERY_CELL = ("train", "tune", "evaluate", "sweep")
-AXES = ("datasets", "bases", "methods", "variants", "rankers", "sweeps", "protocol")
+AXES = (
+    *("datasets", "bases", "methods", "variants", "rankers", "sweeps", "recommendations"),
+    "protocol",
+)
+ABOVE = r"(?:stages|ppac)/[\w.${}/-]+|tables(?=\])"  # code, and one's own tables
 HEADER = f"""\
 # Written by `python -m ppac pipelines`: stages of the project's {PIPELINE}, run in this folder.
 # What this pipeline is for, and what it does differently, stands in its {FILE}.
@@ -54,7 +58,7 @@ def derived(text: str, own: Set[str]) -> dict[str, str]:
     <BLANKLINE>
     """
     body = re.sub(r"^(?:#.*\n)+", "", text)
-    body = re.sub(r"([-\[,] )?(?<![\w./])((?:stages|ppac)/[\w.${}/-]+)", rf"\1{UP}\2", body)
+    body = re.sub(rf"([-\[,] )?(?<![\w./])({ABOVE})", rf"\1{UP}\2", body)
     body = re.sub(r"^( *)params: \[(.*)\]$", lambda m: params(m, own), body, flags=re.M)
     files = {PIPELINE: HEADER + body}
     for kind in EVERY_CELL:
