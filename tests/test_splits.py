@@ -132,7 +132,7 @@ def test_nothing_above_the_threshold():
 def test_too_small_to_split():
     with pytest.raises(Problem, match="too few for the shares"):
         divide(
-            implicit(pl.DataFrame({"user": [1, 2], "item": [1, 2]}), None, 3),
+            implicit(pl.DataFrame({"user": [1, 2, 2], "item": [1, 2, 1]}), None, 3),
             "balanced",
             CONFIG,
             np.random.default_rng(0),

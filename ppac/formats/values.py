@@ -43,9 +43,9 @@ def ids(pieces: Sequence[pl.Series]) -> pl.Series:
     if not (column.dtype.is_integer() or column.dtype in TEXT):
         raise Fault(column.is_null() | True, f"is of type {column.dtype}: not an id")
     refuse(column.is_null(), "is missing")
+    column = column if column.dtype.is_integer() else column.cast(pl.String)
     numbers = column.cast(pl.Int64, strict=False)
-    if not column.dtype.is_integer():
-        column = column.cast(pl.String)
+    if column.dtype == pl.String:
         refuse(column.str.strip_chars() == "", "is empty")
         other = numbers.cast(pl.String).ne_missing(column)
         absent = other & column.str.to_lowercase().is_in(MISSING)
