@@ -13,7 +13,14 @@ from ppac.splitting.pairs import implicit
 from ppac.splitting.protocols import SplitConfig, divide, manifest, tables, water_fill
 
 CONFIG = SplitConfig(
-    threshold=3, min_user=1, min_item=1, test=0.1, valid=0.1, random=0.05, max_share=0.5, validation="apart"
+    threshold=3,
+    min_user=1,
+    min_item=1,
+    test=0.1,
+    valid=0.1,
+    random=0.05,
+    max_share=0.5,
+    validation="apart",
 )
 
 

@@ -95,7 +95,7 @@ def narrowed(pairs: Pairs, keep: np.ndarray, why: str) -> Pairs:
         name: None if (column := getattr(pairs, name)) is None else column[keep]
         for name in ("released", "time", "era")
     }
-    users, items = np.unique(user), np.unique(item)
+    users, items = (np.flatnonzero(np.bincount(ids)) for ids in (user, item))
     return replace(
         pairs,
         user=np.searchsorted(users, user),

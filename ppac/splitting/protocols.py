@@ -196,7 +196,9 @@ def check(pairs: Pairs, split: Split) -> None:
         ("train", "random"),
         *((("valid", "test"), ("valid", "random")) if split.disjoint else ()),
     ):
-        if np.intersect1d(split.parts[one], split.parts[other]).size:
+        inside = np.zeros(len(pairs), dtype=bool)  # np.intersect1d takes minutes for millions
+        inside[split.parts[one]] = True
+        if inside[split.parts[other]].any():
             raise AssertionError(f"{one} and {other} overlap")
 
 
@@ -214,11 +216,16 @@ def manifest(pairs: Pairs, split: Split, protocol: str) -> dict[str, Any]:
         "masked": split.masked,
         "quota": split.quota,
         "left_out": pairs.left_out,
-        "users_without_train": n_users - len(np.unique(pairs.user[train])),
-        "items_without_train": n_items - len(np.unique(pairs.item[train])),
-        "items_held_out": len(np.unique(pairs.item[held])),
+        "users_without_train": n_users - distinct(pairs.user[train]),
+        "items_without_train": n_items - distinct(pairs.item[train]),
+        "items_held_out": distinct(pairs.item[held]),
         "disjoint": split.disjoint,  # asserted by `check`, or this file would not exist
     }
+
+
+def distinct(numbers: np.ndarray) -> int:
+    """How many different ones there are."""
+    return int(np.count_nonzero(np.bincount(numbers)))
 
 
 def tables(pairs: Pairs, split: Split) -> dict[str, pl.DataFrame]:
