@@ -13,7 +13,9 @@ from conftest import ROOT, Project
 
 from ppac.core.interactions import Interactions, read_part
 from ppac.core.popularity import read_popularity
+from ppac.layout import Dataset
 from ppac.neighbours import nearest_users
+from ppac.recommending.known import with_own_ids
 from ppac.recommending.lists import Near, behind
 from ppac.recommending.new import nearest_among
 
@@ -124,6 +126,19 @@ def test_nearest_among_is_the_same_rule_as_for_everyone(train):
         assert old in others
         others.remove(old)
         assert others == near.filter(user=int(old))["neighbour"].to_list()
+
+
+def test_an_item_that_no_similar_user_has_keeps_its_row(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    place = Dataset("toy")
+    place.split.mkdir(parents=True)
+    ids = pl.DataFrame({"id": ["a", "b"]})
+    for name in ("users", "items"):
+        ids.write_parquet(place.split / f"{name}.parquet")
+    lists = pl.Series([[], [1, 0], []], dtype=pl.List(pl.Int32))
+    table = pl.DataFrame({"user": [0, 1, 1], "item": [1, 0, 1], "neighbours": lists})
+    named = with_own_ids(table, place, ids["id"])
+    assert named.rows() == [("a", "b", []), ("b", "a", ["b", "a"]), ("b", "b", [])]
 
 
 def test_behind_by_brute_force(train):

@@ -14,7 +14,7 @@ from ppac.core.interactions import Interactions, read_part
 from ppac.core.popularity import read_popularity
 from ppac.evaluation import rank
 from ppac.layout import Cell, Dataset
-from ppac.recommending.lists import Near, RecommendConfig, with_reasons
+from ppac.recommending.lists import Near, RecommendConfig, by_row, with_reasons
 from ppac.scoring.compute import ComputeConfig
 from ppac.scoring.method import Shared
 from ppac.scoring.ranking import Ranking, TieOrder
@@ -112,11 +112,10 @@ def with_own_ids(table: pl.DataFrame, place: Dataset, users: pl.Series) -> pl.Da
     """The source's ids in place of dense numbers; ``users`` are those that have the lists."""
     items = read_table(place.split / "items.parquet")["id"]
     others = read_table(place.split / "users.parquet")["id"]
-    reasons = table.select("neighbours").with_row_index("row").explode("neighbours")
-    named = reasons.with_columns(others.gather(reasons["neighbours"]).alias("neighbours"))
-    grouped = named.group_by("row", maintain_order=True).agg(pl.col("neighbours").drop_nulls())
+    lengths = table["neighbours"].list.len().to_numpy()
+    reasons = others.gather(table["neighbours"].explode().drop_nulls().cast(pl.Int32))
     return table.with_columns(
         users.gather(table["user"]).alias("user"),
         items.gather(table["item"]).alias("item"),
-        grouped["neighbours"],
+        by_row(np.repeat(np.arange(len(table)), lengths), reasons, len(table)),
     )

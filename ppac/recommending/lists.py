@@ -75,11 +75,17 @@ def behind(
     has = train.contains(others, items[rows])
     rows, others = rows[has], others[has]
     chosen = np.arange(len(rows)) - np.searchsorted(rows, rows) < most
-    found = np.bincount(rows[chosen], minlength=len(users))
-    ends = np.cumsum(found)
-    flat = pl.DataFrame({"neighbours": others[chosen].astype(np.int32), "row": rows[chosen]})
+    return by_row(rows[chosen], pl.Series(others[chosen].astype(np.int32)), len(users))
+
+
+def by_row(rows: np.ndarray, values: pl.Series, n: int) -> pl.Series:
+    """For each of ``n`` rows the list of its values; an empty one where there are none.
+
+    >>> by_row(np.array([0, 2, 2]), pl.Series(["a", "b", "c"]), 3).to_list()
+    [['a'], [], ['b', 'c']]
+    """
+    flat = pl.DataFrame({"row": rows, "neighbours": values}).cast({"row": pl.Int64})
     lists = flat.group_by("row", maintain_order=True).agg("neighbours")
-    every = pl.DataFrame({"row": np.arange(len(ends))})
-    return every.join(lists, on="row", how="left", maintain_order="left")["neighbours"].fill_null(
-        pl.Series([[]], dtype=pl.List(pl.Int32))
-    )
+    every = pl.DataFrame({"row": np.arange(n)})
+    found = every.join(lists, on="row", how="left", maintain_order="left")["neighbours"]
+    return found.fill_null(pl.Series([[]], dtype=pl.List(values.dtype)))
