@@ -6,6 +6,7 @@ import argparse
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from ppac.core.errors import Problem
@@ -89,13 +90,21 @@ def numbers() -> None:
     DOCUMENT.write_text(fill(DOCUMENT.read_text(encoding="utf-8"), Path.cwd()), encoding="utf-8")
 
 
-VERBS = {
+def recommend(options: list[str]) -> None:
+    """Write recommendations of a cell, for all, some or new users: see recommend --help."""
+    from ppac.recommending import command  # torch: the other verbs need not wait for it
+
+    command.recommend(options)
+
+
+VERBS: dict[str, Callable[..., None]] = {
     "show": show,
     "readme": readme,
     "track": show_in_mlflow,
     "ui": ui,
     "pipelines": pipelines,
     "numbers": numbers,
+    "recommend": recommend,
 }
 
 
@@ -107,12 +116,14 @@ def main() -> None:
         epilog="\n".join(f"  {name:11}{verb.__doc__}" for name, verb in VERBS.items()),
     )
     parser.add_argument("verb", choices=VERBS, nargs="?")
-    args = parser.parse_args()
+    args, options = parser.parse_args(sys.argv[1:2]), sys.argv[2:]
     if args.verb is None:
         parser.print_help()
         return
+    if options and args.verb != "recommend":
+        parser.error(f"{args.verb} has no options: {' '.join(options)}")
     try:
-        VERBS[args.verb]()
+        VERBS[args.verb](*([options] if args.verb == "recommend" else []))
     except Problem as problem:
         sys.exit(f"error: {problem}")
     except KeyboardInterrupt:

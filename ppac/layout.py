@@ -18,6 +18,10 @@ class Dataset:
     name: str
 
     @property
+    def table(self) -> Path:
+        return Path("data/tables") / f"{self.name}.json"
+
+    @property
     def raw(self) -> Path:
         return Path("data/raw") / self.name
 
@@ -105,6 +109,10 @@ class Cell:
     @property
     def front(self) -> Path:
         return self.run / "sweep" / "front.csv"
+
+    @property
+    def recommendations(self) -> Path:
+        return Path("recommendations") / self.dataset / self.base / f"{self.method}.parquet"
 
     @property
     def metrics(self) -> Path:

@@ -26,9 +26,13 @@ from ppac.core.config import FILE, overlay, read_yaml
 PIPELINE = "dvc.yaml"
 UP = "../../"
 EVERY_CELL = ("train", "tune", "evaluate", "sweep")
-BESIDE_CELLS = ("describe", "sweep", "report")
+BESIDE_CELLS = ("titles", "describe", "sweep", "recommend", "report")
 DIFFERENCES = "pipelines/release-differences/differences.yaml"
-AXES = ("datasets", "bases", "methods", "variants", "rankers", "sweeps", "protocol")
+AXES = (
+    *("datasets", "bases", "methods", "variants", "rankers", "sweeps", "recommendations"),
+    "protocol",
+)
+ABOVE = r"(?:stages|ppac)/[\w.${}/-]+|tables(?=\])"  # code, and one's own tables
 HEADER = f"""\
 # Written by `python -m ppac pipelines`: stages of the project's {PIPELINE}, run in this folder.
 # What this pipeline is for, and what it does differently, stands in its {FILE}.
@@ -77,7 +81,7 @@ def cells_alone(body: str) -> str:
 def body_of(text: str, own: Set[str], up: str) -> str:
     """The root's stages for a folder from which the root is ``up``."""
     body = re.sub(r"^(?:#.*\n)+", "", text)
-    body = re.sub(r"([-\[,] )?(?<![\w./])((?:stages|ppac)/[\w.${}/-]+)", rf"\1{up}\2", body)
+    body = re.sub(rf"([-\[,] )?(?<![\w./])({ABOVE})", rf"\1{up}\2", body)
     return re.sub(r"^( *)params: \[(.*)\]$", lambda m: params(m, own, up), body, flags=re.M)
 
 

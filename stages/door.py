@@ -14,7 +14,8 @@ from ppac.core.config import FILE, read_params
 from ppac.core.errors import Problem, nearest
 
 SHARED = {"seed", "k", "gamma", "beta", "compute", "search"}
-AXES = {"datasets", "bases", "methods", "variants", "rankers", "sweeps", "protocol"}
+AXES = {"datasets", "bases", "methods", "variants", "rankers", "protocol"}
+AXES |= {"sweeps", "recommendations"}
 
 
 HELP = {

@@ -7,20 +7,19 @@ from ppac.core.seeds import rng
 from ppac.layout import Dataset
 from ppac.progress import say
 from ppac.splitting import protocols as splits
-from ppac.splitting.pairs import implicit
 from stages import door
 
 
 def main() -> None:
     args = door.arguments(__doc__, "dataset", "protocol")
     params = door.params()
-    config = splits.SplitConfig.read(params, "split", dataset=args.dataset)
+    config = splits.SplitConfig.of(params, args.dataset)
     place = Dataset(args.dataset)
     raw = read_table(place.raw / "interactions.parquet")
     released = None
     if args.protocol == "released":
         released = read_table(place.raw / "released.parquet")
-    pairs = implicit(raw, released, config.threshold)
+    pairs = splits.prepare(raw, released, args.protocol, config)
     stream = rng(door.seed(params), "split", args.dataset, args.protocol)
     split = splits.divide(pairs, args.protocol, config, stream)
     facts = splits.manifest(pairs, split, args.protocol)

@@ -97,8 +97,8 @@ class Recorder(dict):
         return super().get(key, default)
 
 
-ORDER = ["download", "titles", "split", "neighbours", "popularity", "describe"]
-ORDER += ["train", "tune", "evaluate", "sweep", "report"]
+ORDER = ["tables", "download", "titles", "split", "neighbours", "popularity", "describe"]
+ORDER += ["train", "tune", "evaluate", "sweep", "recommend", "report"]
 
 
 def test_declared_params_are_those_read(project, monkeypatch):
@@ -171,7 +171,7 @@ def test_only_evaluate_knows_gamma_and_beta(pipeline):
 def test_no_test_set_upstream_of_evaluate(pipeline):
     """Stages before it name the files of the split one by one, and test is not among them."""
     for name, stage in stages_of(pipeline).items():
-        if kind(name) in ("evaluate", "sweep", "report"):
+        if kind(name) in ("evaluate", "sweep", "recommend", "report"):
             continue
         for dep in stage.get("deps", []):
             assert not dep.endswith(("test.parquet", "random.parquet")), name
@@ -249,7 +249,7 @@ def test_params_yaml_is_the_only_home_of_defaults():
             if not isinstance(node, ast.ClassDef):
                 continue
             bases = {getattr(base, "id", "") for base in node.bases}
-            if not bases & {"Section", "FileEntry"}:
+            if not bases & {"Section", "FileEntry", "Kept"}:
                 continue
             for field in node.body:
                 if isinstance(field, ast.AnnAssign) and field.value is not None:

@@ -16,7 +16,7 @@ def copy(tmp_path_factory) -> Copy:
     """A copy in which `dvc repro` has run once and its results are committed."""
     made = Copy(tmp_path_factory.mktemp("copy") / "ppac")
     output = made.dvc("repro")
-    assert len(ran(output)) == 5 + 2 + 3 + 3 + 1
+    assert len(ran(output)) == 6 + 2 + 3 + 3 + 1
     made.git("add", "-A")
     made.git("commit", "-qm", "results")
     return made
@@ -44,7 +44,7 @@ def test_again_is_up_to_date(copy):
 def test_the_same_bytes_again(copy):
     """Everything run again from nothing gives the lock file it gave."""
     before = (copy.folder / "dvc.lock").read_bytes()
-    assert len(ran(copy.dvc("repro", "--force"))) == 14
+    assert len(ran(copy.dvc("repro", "--force"))) == 15
     assert (copy.folder / "dvc.lock").read_bytes() == before
 
 

@@ -269,17 +269,16 @@ def test_a_cell_not_run_may_be_blank(project: Path) -> None:
     for file in (absent.metrics, absent.top, absent.per_user, absent.tuned, absent.curve):
         file.unlink()
     path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"sweeps": ["ppac"]}))
-    swept = Cell("beta-2", "bprmf", "ppac")  # and no other
-    swept.swept.parent.mkdir()
-    swept.swept.write_text(
-        "varied,value,recall_at_50,ndcg_at_50,pru_at_50,ppru_at_50\nk,5,0.1,0.2,0.3,0.4\n"
-    )
+    swept = Cell("beta-2", "bprmf", "ppac")
+    for cell in (Cell("beta-2", "lightgcn", "ppac"), Cell("alpha", "lightgcn", "ppac")):
+        cell.swept.unlink()  # and no other
     done = run(project)
     assert done.returncode == 0, done.stderr
     rows = Path("report/results.csv").read_text().splitlines()
     assert rows[2] == "alpha,bprmf,ppac" + "," * (len(rows[0].split(",")) - 3)
     assert "alpha,bprmf,ppac," not in Path("report/significance.csv").read_text()
-    assert pl.read_csv("report/tables/sweep.csv")["cell"].to_list() == [f"{swept} k"]
+    varied = {f"{swept} {name}" for name in ("gamma", "beta", "k")}
+    assert {*pl.read_csv("report/tables/sweep.csv")["cell"]} == varied
     Page(Path("report/index.html").read_text())
 
 

@@ -13,7 +13,14 @@ from ppac.splitting.pairs import implicit
 from ppac.splitting.protocols import SplitConfig, divide, manifest, tables, water_fill
 
 CONFIG = SplitConfig(
-    threshold=3, test=0.1, valid=0.1, random=0.05, max_share=0.5, validation="apart"
+    threshold=3,
+    min_user=1,
+    min_item=1,
+    test=0.1,
+    valid=0.1,
+    random=0.05,
+    max_share=0.5,
+    validation="apart",
 )
 
 
@@ -132,7 +139,7 @@ def test_nothing_above_the_threshold():
 def test_too_small_to_split():
     with pytest.raises(Problem, match="too few for the shares"):
         divide(
-            implicit(pl.DataFrame({"user": [1, 2], "item": [1, 2]}), None, 3),
+            implicit(pl.DataFrame({"user": [1, 2, 2], "item": [1, 2, 1]}), None, 3),
             "balanced",
             CONFIG,
             np.random.default_rng(0),

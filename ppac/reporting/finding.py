@@ -88,8 +88,9 @@ def on_test(metric: str, protocol: str) -> str:
     >>> on_test("ndcg_at_50", "balanced"), on_test("random_ndcg_at_50", "balanced")
     ('NDCG@50 on the intervened test', 'NDCG@50 on the random test')
     """
-    plain = protocol == "random" or metric.startswith(RANDOM)
-    return f"{label(metric.removeprefix(RANDOM))} on the {'random' if plain else 'intervened'} test"
+    of_protocol = {"random": "random", "temporal": "temporal"}.get(protocol, "intervened")
+    kind = "random" if metric.startswith(RANDOM) else of_protocol
+    return f"{label(metric.removeprefix(RANDOM))} on the {kind} test"
 
 
 def clauses(rows: Rows, name: str, many: bool = False) -> str:

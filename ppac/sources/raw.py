@@ -17,10 +17,12 @@ from ppac.core.config import FILE, Section
 from ppac.core.errors import Problem, nearest
 from ppac.core.files import file_digest, rows_digest, write_json, write_table
 from ppac.formats import FileEntry, Released
+from ppac.formats.table import Entry as OwnTable
 from ppac.sources.fetching import Fetched, File, fetch
 from ppac.sources.web import Client, Wrong
 
 SECTION = "download"
+OWN = "table"  # the format of an entry that says a path and no format
 DOWNLOADS = Path(".downloads")  # beside the outs, because DVC deletes outs before a run
 PARTS = ("test", "balanced")
 
@@ -40,7 +42,8 @@ def gather(params: Mapping[str, Any], dataset: str, protocol: str) -> Raw:
     module, entry = entry_of(params, dataset)
     released = released_of(params, dataset, entry) if protocol == "released" else None
     if not isinstance(entry, FileEntry):
-        return Raw(canonical(module.make(entry)), None, [], {})
+        kinds = {entry.path: "your own files"} if isinstance(entry, OwnTable) else {}
+        return Raw(canonical(made(module, entry, dataset)), None, [], kinds)
     wanted = wanted_files(dataset, entry, released)
     with workshop(dataset) as client:
         found = {
@@ -55,6 +58,21 @@ def gather(params: Mapping[str, Any], dataset: str, protocol: str) -> Raw:
     )
 
 
+def made(module: ModuleType, entry: Section, dataset: str) -> pl.DataFrame:
+    """The table of a format that needs no fetching."""
+    try:
+        rows: pl.DataFrame = module.make(entry)
+    except Problem as problem:
+        raise Problem(f"{dataset}: {problem}") from None
+    return rows
+
+
+def own_table(params: Mapping[str, Any], dataset: str) -> OwnTable | None:
+    """The entry of a dataset that is a table of one's own."""
+    _, entry = entry_of(params, dataset)
+    return entry if isinstance(entry, OwnTable) else None
+
+
 def entry_of(params: Mapping[str, Any], dataset: str) -> tuple[ModuleType, Section]:
     """The format's module and the checked entry of a dataset."""
     entries = params.get(SECTION) or {}
@@ -62,10 +80,12 @@ def entry_of(params: Mapping[str, Any], dataset: str) -> tuple[ModuleType, Secti
         hint = nearest(dataset, map(str, entries))
         raise Problem(f"{FILE}: '{SECTION}' has no dataset '{dataset}': {hint}.")
     where, values = f"{SECTION}.{dataset}", entries[dataset]
-    if not isinstance(values, Mapping) or not isinstance(values.get("format"), str):
-        raise Problem(f"{FILE}: '{where}.format' is missing.")
+    values = values if isinstance(values, Mapping) else {}
+    kind = values.get("format") or (OWN if "path" in values else None)
+    if not isinstance(kind, str):
+        raise Problem(f"{FILE}: '{where}.format' is missing; a table of your own has a 'path'.")
     try:
-        module = registry.find("formats", values["format"])
+        module = registry.find("formats", kind)
     except Problem as problem:
         raise Problem(f"{FILE}: '{where}': {problem}") from None
     entry: Section = module.Entry.check(values, where)

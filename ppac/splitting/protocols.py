@@ -7,39 +7,19 @@ gains nothing there by recommending what is popular anyway (the paper, section 4
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
-from pydantic import Field
 
-from ppac.core.config import FILE, Section
+from ppac.core.config import FILE
 from ppac.core.errors import Problem, nearest
 from ppac.core.interactions import PARTS
-from ppac.splitting.pairs import Pairs
+from ppac.splitting.pairs import Pairs, at_least, implicit
+from ppac.splitting.parts import BOTH, RANDOM, TEST, TRAIN, VALID, Split, SplitConfig, parts_of
+from ppac.splitting.temporal import dated, temporal
 
-TRAIN, VALID, TEST, RANDOM, BOTH = range(5)
 IN_TEST = 0.95  # share of the balanced test's pairs that the authors' validation files hold
-
-
-class SplitConfig(Section):
-    threshold: float
-    test: float = Field(gt=0, lt=1)
-    valid: float = Field(gt=0, lt=1)
-    random: float = Field(ge=0, lt=1)
-    max_share: float = Field(gt=0, lt=1)
-    validation: Literal["apart", "in_test", "test"]
-
-
-@dataclass(frozen=True)
-class Split:
-    """The parts as indices into the pairs, and what the manifest says about them."""
-
-    parts: dict[str, np.ndarray]
-    masked: list[str]
-    quota: dict[str, dict[str, int]]
-    disjoint: bool = True  # validation and test, or one knows what one is doing
 
 
 def keep_everyone(pairs: Pairs, rng: np.random.Generator) -> np.ndarray:
@@ -159,7 +139,17 @@ PROTOCOLS: dict[str, Callable[[Pairs, SplitConfig, np.random.Generator], Split]]
     "balanced": balanced,
     "released": released,
     "random": random,
+    "temporal": temporal,
 }
+
+
+def prepare(
+    raw: pl.DataFrame, released: pl.DataFrame | None, protocol: str, config: SplitConfig
+) -> Pairs:
+    """The pairs that a protocol divides: implicit, frequent enough and, if by time, dated."""
+    pairs = implicit(raw, released, config.threshold, timed=protocol == "temporal")
+    pairs = at_least(pairs, config.min_user, config.min_item)
+    return dated(pairs, config) if protocol == "temporal" else pairs
 
 
 def divide(pairs: Pairs, protocol: str, config: SplitConfig, rng: np.random.Generator) -> Split:
@@ -171,20 +161,14 @@ def divide(pairs: Pairs, protocol: str, config: SplitConfig, rng: np.random.Gene
             f"{FILE}: 'split.validation' is '{config.validation}': only protocol 'released' "
             "chooses on test, because the authors do; here it must be 'apart'."
         )
+    if len(pairs.users) < 2 or len(pairs.items) < 2:
+        raise Problem(
+            f"the dataset has {len(pairs.users)} user(s) and {len(pairs.items)} item(s): there is "
+            "nobody to be similar to, or nothing to choose from."
+        )
     split = PROTOCOLS[protocol](pairs, config, rng)
     check(pairs, split)
     return split
-
-
-def parts_of(where: np.ndarray) -> dict[str, np.ndarray]:
-    """Indices of each part; what is in BOTH counts as test and as random test."""
-    members = {
-        "train": where == TRAIN,
-        "valid": where == VALID,
-        "test": (where == TEST) | (where == BOTH),
-        "random": (where == RANDOM) | (where == BOTH),
-    }
-    return {part: np.flatnonzero(members[part]) for part in PARTS}
 
 
 def quota_facts(items: np.ndarray, quota: int, wanted: int) -> dict[str, int]:
@@ -198,10 +182,13 @@ def check(pairs: Pairs, split: Split) -> None:
     """Nothing is empty, and nothing used for choosing or scoring is in train."""
     for part in ("train", "valid", "test"):
         if not len(split.parts[part]):
+            single = np.bincount(pairs.item).max() < 2
+            why = "too few for the shares in params.yaml 'split'"
+            if single:
+                why = "and no item has two, so that one could be held out and one stay in train"
             raise Problem(
                 f"the split leaves '{part}' empty: the dataset has {len(pairs)} interactions of "
-                f"{len(pairs.users)} users and {len(pairs.items)} items, too few for the shares "
-                "in params.yaml 'split'."
+                f"{len(pairs.users)} users and {len(pairs.items)} items, {why}."
             )
     for one, other in (
         ("train", "valid"),
@@ -209,7 +196,9 @@ def check(pairs: Pairs, split: Split) -> None:
         ("train", "random"),
         *((("valid", "test"), ("valid", "random")) if split.disjoint else ()),
     ):
-        if np.intersect1d(split.parts[one], split.parts[other]).size:
+        inside = np.zeros(len(pairs), dtype=bool)  # np.intersect1d takes minutes for millions
+        inside[split.parts[one]] = True
+        if inside[split.parts[other]].any():
             raise AssertionError(f"{one} and {other} overlap")
 
 
@@ -227,11 +216,16 @@ def manifest(pairs: Pairs, split: Split, protocol: str) -> dict[str, Any]:
         "masked": split.masked,
         "quota": split.quota,
         "left_out": pairs.left_out,
-        "users_without_train": n_users - len(np.unique(pairs.user[train])),
-        "items_without_train": n_items - len(np.unique(pairs.item[train])),
-        "items_held_out": len(np.unique(pairs.item[held])),
+        "users_without_train": n_users - distinct(pairs.user[train]),
+        "items_without_train": n_items - distinct(pairs.item[train]),
+        "items_held_out": distinct(pairs.item[held]),
         "disjoint": split.disjoint,  # asserted by `check`, or this file would not exist
     }
+
+
+def distinct(numbers: np.ndarray) -> int:
+    """How many different ones there are."""
+    return int(np.count_nonzero(np.bincount(numbers)))
 
 
 def tables(pairs: Pairs, split: Split) -> dict[str, pl.DataFrame]:
