@@ -16,7 +16,9 @@ def copy(tmp_path_factory) -> Copy:
     """A copy in which `dvc repro` has run once and its results are committed."""
     made = Copy(tmp_path_factory.mktemp("copy") / "ppac")
     output = made.dvc("repro")
-    assert len(ran(output)) == 6 + 2 + 3 + 3 + 1
+    assert (
+        len(ran(output)) == 7 + 2 + 3 + 3 + 1 + 1
+    )  # of the data, train, tune, evaluate, sweep, report
     made.git("add", "-A")
     made.git("commit", "-qm", "results")
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,12 +25,12 @@ RANKER = ("--dataset", "synthetic", "--base", "rankers", "--method", "ppgp")
 
 
 @pytest.fixture(scope="module")
-def project(prepared_once: Path) -> Project:
+def project(prepared_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Trained, tuned and evaluated once."""
     made = Project.__new__(Project)
-    made.folder = prepared_once
-    if "epochs: 300" in (made.folder / "params.yaml").read_text():
-        made.set("epochs: 300", "epochs: 5")
+    made.folder = tmp_path_factory.mktemp("recommend") / "project"
+    shutil.copytree(prepared_once, made.folder)
+    made.set("epochs: 300", "epochs: 5")
     made.ok("train", *CELL)
     for cell in (CELL, RANKER):
         made.ok("tune", *cell)
