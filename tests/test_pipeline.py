@@ -9,6 +9,7 @@ import pytest
 from copies import Copy, ran
 
 pytestmark = pytest.mark.slow
+STAGES = 7 + 2 + 3 + 3 + 1 + 1  # of the data, train, tune, evaluate, sweep, report
 
 
 @pytest.fixture(scope="module")
@@ -16,9 +17,7 @@ def copy(tmp_path_factory) -> Copy:
     """A copy in which `dvc repro` has run once and its results are committed."""
     made = Copy(tmp_path_factory.mktemp("copy") / "ppac")
     output = made.dvc("repro")
-    assert (
-        len(ran(output)) == 7 + 2 + 3 + 3 + 1 + 1
-    )  # of the data, train, tune, evaluate, sweep, report
+    assert len(ran(output)) == STAGES
     made.git("add", "-A")
     made.git("commit", "-qm", "results")
     return made
@@ -46,7 +45,7 @@ def test_again_is_up_to_date(copy):
 def test_the_same_bytes_again(copy):
     """Everything run again from nothing gives the lock file it gave."""
     before = (copy.folder / "dvc.lock").read_bytes()
-    assert len(ran(copy.dvc("repro", "--force"))) == 17
+    assert len(ran(copy.dvc("repro", "--force"))) == STAGES
     assert (copy.folder / "dvc.lock").read_bytes() == before
 
 
