@@ -39,7 +39,8 @@ def params() -> dict[str, Any]:
     """All of params.yaml, with every top-level key known."""
     values = read_params(Path.cwd())
     stages = {path.stem for path in Path(__file__).parent.glob("[a-z]*.py")} - {"door"}
-    known = AXES.union(SHARED, stages, registry.names("models"), registry.names("methods"))
+    files = (registry.names(kind) for kind in ("models", "methods", "variants", "rankers"))
+    known = AXES.union(SHARED, stages, *files)
     for key in values:
         if key not in known:
             raise Problem(f"{FILE}: unknown key '{key}'; {nearest(key, known)}.")

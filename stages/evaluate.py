@@ -31,7 +31,7 @@ def main() -> None:
     ties = config.tie_order(test.n_users, test.n_items, door.seed(params), cell.dataset)
     ranking = Ranking(masked, shared.popularity, ties, device, compute.memory_mb)
     weights = forced.over(read_json(cell.tuned)["weights"])
-    scorer = load_scorer(cell, shared, device)
+    scorer = load_scorer(cell, shared, device, params)
     result = evaluate(scorer, weights, ranking, test, random_test, config)
 
     with new_folder(cell.top.parent) as folder:

@@ -17,7 +17,7 @@ def main() -> None:
     cell = Cell(**vars(args))
     config = RecommendConfig.read(params, "recommend", **vars(cell))
     compute = ComputeConfig.read(params, "compute")
-    table = for_known(cell, None, config, compute, compute.use(), door.seed(params))
+    table = for_known(cell, None, config, compute, compute.use(), door.seed(params), params)
     write_table(cell.recommendations, table)
     say(f"recommend {cell}: {len(table):,} rows in {cell.recommendations}")
 

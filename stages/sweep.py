@@ -37,7 +37,7 @@ def main() -> None:
     near, scale = read_table(place.neighbours), shared.popularity.scale
     at_k = partial(popularity, train, near, scale=scale)
     weights = read_json(cell.tuned)["weights"]
-    scorer = load_scorer(cell, shared, device)
+    scorer = load_scorer(cell, shared, device, params)
     alone, together = sweep(scorer, weights, ranking, tests, lambda k: at_k(k=k), config)
 
     with new_folder(cell.swept.parent) as folder:

@@ -27,7 +27,7 @@ def main() -> None:
     shared = Shared(train, read_popularity(place.popularity), place.neighbours)
     ties = TieOrder.seeded(train.n_users, train.n_items, door.seed(params), cell.dataset)
     ranking = Ranking(train, shared.popularity, ties, device, compute.memory_mb)
-    tuned, surface = tune(load_scorer(cell, shared, device), ranking, valid, config)
+    tuned, surface = tune(load_scorer(cell, shared, device, params), ranking, valid, config)
 
     with new_folder(cell.tuned.parent) as folder:
         write_json(folder / cell.tuned.name, tuned)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
+from ppac.core.config import Section
 from ppac.core.files import read_table
 from ppac.counting.popularity import popularity
 from ppac.scoring import ranker
@@ -16,8 +17,8 @@ from ppac.scoring.method import Shared
 
 
 class Ranker(ranker.Ranker):
-    def __init__(self, shared: Shared) -> None:
-        super().__init__(shared)
+    def __init__(self, shared: Shared, config: Section | None = None) -> None:
+        super().__init__(shared, config)
         assert shared.neighbours
         near = read_table(shared.neighbours)
         self.popularity = popularity(shared.train, near, shared.popularity.k, "fraction", power=1.0)

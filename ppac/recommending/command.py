@@ -43,7 +43,7 @@ def recommend(words: Sequence[str]) -> None:
         if args.users:
             wanted = load(args.users, {"user": names["user"]})["user"]
         cell = Cell(args.dataset, args.base, args.method)
-        table, told = for_known(cell, wanted, *common), ""
+        table, told = for_known(cell, wanted, *common, params), ""
     writer(args.out, table)
     print(f"{len(table):,} rows for {table['user'].n_unique():,} users in {args.out}{told}")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -30,6 +32,7 @@ def for_known(
     compute: ComputeConfig,
     device: torch.device,
     seed: int,
+    params: Mapping[str, Any],
 ) -> pl.DataFrame:
     """The cell's best items for the ``wanted`` users, or for all: nothing they ever had."""
     weights = weights_of(cell)
@@ -41,7 +44,8 @@ def for_known(
     near = Near.of(read_table(place.neighbours), shared.popularity.k, train.n_users)
     ties = TieOrder.seeded(train.n_users, train.n_items, seed, cell.dataset)
     ranking = Ranking(seen(place), shared.popularity, ties, device, compute.memory_mb)
-    items, scores = rank(load_scorer(cell, shared, device), weights, ranking, users, config.top)
+    scorer = load_scorer(cell, shared, device, params)
+    items, scores = rank(scorer, weights, ranking, users, config.top)
     table = with_reasons(
         users, items, scores, shared.popularity, near, train, config.reasons
     ).with_columns(by=pl.lit(f"{cell.base}/{cell.method}"))

@@ -114,13 +114,17 @@ def load(path: Path, cell: Cell, shared: Shared) -> Method:
     return method.eval()
 
 
-def load_scorer(cell: Cell, shared: Shared, device: torch.device) -> Scorer:
+def load_scorer(
+    cell: Cell, shared: Shared, device: torch.device, params: Mapping[str, Any]
+) -> Scorer:
     """The cell's trained method, a variant around it, or its ranker if nothing is learned."""
     if cell.learner is None:
-        ranker: Scorer = registry.find("rankers", cell.method).Ranker(shared)
+        kind = registry.find("rankers", cell.method).Ranker
+        ranker: Scorer = kind(shared, kind.Config.read(params, cell.method, **vars(cell)))
         return ranker
     method = load(cell.learner.model, cell.learner, shared).to(device)
     if cell.learner == cell:
         return method
-    variant: Scorer = registry.find("variants", cell.method).Variant(method, shared)
+    kind = registry.find("variants", cell.method).Variant
+    variant: Scorer = kind(method, shared, kind.Config.read(params, cell.method, **vars(cell)))
     return variant

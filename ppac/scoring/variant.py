@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
+from ppac.core.config import Section
 from ppac.scoring.method import Method, Shared
 from ppac.scoring.scorer import Scorer
 
@@ -13,8 +14,10 @@ from ppac.scoring.scorer import Scorer
 class Variant(Scorer):
     """The trained method's parts, ranked by as they are; a file of ppac/variants/ changes that."""
 
-    def __init__(self, trained: Method, shared: Shared) -> None:
-        self.trained, self.shared = trained, shared
+    Config: type[Section] = Section
+
+    def __init__(self, trained: Method, shared: Shared, config: Section | None = None) -> None:
+        self.trained, self.shared, self.config = trained, shared, config
 
     def parts(self, users: Tensor, items: slice) -> Tensor:
         return self.trained.parts(users, items)
