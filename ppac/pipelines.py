@@ -6,7 +6,8 @@ params.yaml changes is a dep there too.
 
 After every stage DVC reads and writes the whole lock file beside the stage's dvc.yaml. With some
 hundred cells that takes longer than many a stage, so that the stages which are there for every
-cell have a file each, in a folder below, and with it a lock file of a third of the size.
+cell have a file for each base model, bprmf/train/dvc.yaml, and with it a small lock file. It also
+gives the cells of a base model a name: `dvc repro -R pipelines/comparison/bprmf`.
 
 release-differences is a folder of such folders, with few cells and without reports: one for each
 entry of its differences.yaml, which says what it does otherwise than `released`.
@@ -16,12 +17,14 @@ A folder with neither has a dvc.yaml of its own, written by hand: a view of what
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from ppac.core.config import FILE, overlay, read_yaml
+from ppac.layout import RANKERS
 
 PIPELINE = "dvc.yaml"
 UP = "../../"
@@ -43,14 +46,16 @@ DIFFERENT = """\
 
 
 def write_all(root: Path) -> list[Path]:
-    """Every folder of pipelines/ that has a params.yaml gets its pipeline files."""
+    """Every folder of pipelines/ that has a params.yaml gets its pipeline files, and no others."""
     text = (root / PIPELINE).read_text(encoding="utf-8")
     files = differences(root, text)
     for path in sorted(root.glob(f"pipelines/*/{FILE}")):
-        own = set(read_yaml(path))
+        own = read_yaml(path)
         files |= {path.parent / name: content for name, content in derived(text, own).items()}
+    for path in set(root.glob(f"pipelines/*/*/*/{PIPELINE}")) - files.keys():
+        path.unlink()  # of a base model that the folder no longer has
     for path, content in files.items():
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
     return list(files)
 
@@ -85,11 +90,11 @@ def body_of(text: str, own: Set[str], up: str) -> str:
     return re.sub(r"^( *)params: \[(.*)\]$", lambda m: params(m, own, up), body, flags=re.M)
 
 
-def derived(text: str, own: Set[str]) -> dict[str, str]:
-    """The root's pipeline file as files of a folder whose params.yaml has the keys ``own``.
+def derived(text: str, own: Mapping[str, Any]) -> dict[str, str]:
+    """The root's pipeline file as files of a folder whose params.yaml says ``own``.
 
     >>> root = "stages:\\n  split:\\n    deps: [ppac/core, data]\\n    params: [seed, split]\\n"
-    >>> print(derived(root, {"split"})["dvc.yaml"].removeprefix(HEADER))
+    >>> print(derived(root, {"split": {}, "bases": []})["dvc.yaml"].removeprefix(HEADER))
     stages:
       split:
         deps: [../../ppac/core, data]
@@ -98,17 +103,17 @@ def derived(text: str, own: Set[str]) -> dict[str, str]:
           - params.yaml: [split]
     <BLANKLINE>
     """
-    body = body_of(text, own, UP)
-    files = {PIPELINE: HEADER + body}
+    body = body_of(text, own.keys(), UP)
+    files: dict[str, str] = {}
     for kind in EVERY_CELL:
-        blocks = re.findall(rf"^  {kind}[\w-]*:\n(?:    .*\n)+\n?", body, flags=re.M)
-        if blocks:
-            here = "".join(block.replace(":\n", ":\n    wdir: ..\n", 1) for block in blocks)
-            head = f"{HEADER}vars: [../{FILE}]\n\nstages:\n"
-            files[f"{kind}/{PIPELINE}"] = head + here.rstrip("\n") + "\n"
-            for block in blocks:
-                files[PIPELINE] = files[PIPELINE].replace(block, "")
-    return files
+        for block in re.findall(rf"^  {kind}[\w-]*:\n(?:    .*\n)+\n?", body, flags=re.M):
+            body = body.replace(block, "")
+            below = block.rstrip("\n").replace(":\n", f":\n    wdir: {UP[:-1]}\n", 1)
+            for base in [RANKERS] if "${rankers}" in block else own["bases"]:
+                name = f"{base}/{kind}/{PIPELINE}"
+                before = files.get(name, f"{HEADER}vars: [{UP}{FILE}]\n\nstages:")
+                files[name] = f"{before}\n{below.replace('${bases}', f'[{base}]')}\n"
+    return {PIPELINE: HEADER + body, **files}
 
 
 def params(found: re.Match[str], own: Set[str], up: str) -> str:

@@ -44,8 +44,10 @@ FOUND_BY_NAME = {"models": "base", "methods": "method", "variants": "variant", "
 @functools.cache
 def stages_of(pipeline: Path) -> dict[str, dict[str, Any]]:
     """The stages of a pipeline's folder, whichever of its files they are in."""
-    files = [pipeline / "dvc.yaml", *(pipeline / kind / "dvc.yaml" for kind in EVERY_CELL)]
-    found = [yaml.safe_load(path.read_text())["stages"] for path in files if path.exists()]
+    files = [pipeline / "dvc.yaml"]
+    for kind in EVERY_CELL if pipeline != ROOT else ():
+        files += sorted(pipeline.glob(f"*/{kind}/dvc.yaml"))
+    found = [yaml.safe_load(path.read_text())["stages"] for path in files]
     return {name: stage for stages in found for name, stage in stages.items()}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from conftest import ONE_THREAD, ROOT
 
-RESULTS = re.compile(r"(pipelines/[^/]+/)?(metrics/|report/|(\w+/)?dvc\.lock)")  # are one's own
+RESULTS = re.compile(r"(pipelines/[^/]+/)?(metrics/|report/|([\w-]+/)*dvc\.lock)")  # are one's own
 MANY_CELLS = re.compile(r"pipelines/(released|balanced|release-differences)/")  # DVC reads them all
 
 

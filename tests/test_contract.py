@@ -189,9 +189,11 @@ def test_other_pipelines_repeat_the_roots_stages(pipeline):
         assert [dep.removeprefix("../../") for dep in stage["deps"]] == twin["deps"]
         assert declared_params(stage) == declared_params(twin)
         assert (stage.get("outs"), stage.get("metrics")) == (twin.get("outs"), twin.get("metrics"))
-    own = set(yaml.safe_load((pipeline / "params.yaml").read_text()))
-    for name, text in derived((ROOT / "dvc.yaml").read_text(), own).items():
-        assert (pipeline / name).read_text() == text
+    own = yaml.safe_load((pipeline / "params.yaml").read_text())
+    files = derived((ROOT / "dvc.yaml").read_text(), own)
+    for name, text in files.items():
+        assert (pipeline / name).read_text() == text, "run `python -m ppac pipelines`"
+    assert {str(path.relative_to(pipeline)) for path in pipeline.rglob("dvc.yaml")} == files.keys()
 
 
 def test_differences_of_the_release_are_trained_as_released_is():

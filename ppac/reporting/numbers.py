@@ -158,7 +158,7 @@ def missing(root: Path, pipeline: str) -> str:
     stage = f"{kind}@{dataset}-{base}-{method}"
     if base == RANKERS:
         stage = f"evaluate-rankers@{dataset}-{method}"
-    command = f"dvc repro pipelines/{pipeline}/evaluate/dvc.yaml:{stage}"
+    command = f"dvc repro pipelines/{pipeline}/{base}/evaluate/dvc.yaml:{stage}"
     return f"{printed.blanks(rows)}\n\nThe first of them:\n\n```sh\n{command}\n```"
 
 
