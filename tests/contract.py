@@ -34,6 +34,7 @@ FOUND_BY_NAME_WHOLE = (
     "ppac/formats",
     "ppac/metrics",
     "ppac/counting",
+    "ppac/neighbours",
     "ppac/ingredients",
     "ppac/methods/ppac.py",
 )
