@@ -15,6 +15,7 @@ from test_neighbours import interactions
 from test_ppac import tops
 
 from ppac.core.config import read_yaml
+from ppac.core.files import read_json
 from ppac.core.interactions import Interactions
 from ppac.core.registry import find
 from ppac.counting.likeness import alike
@@ -156,6 +157,36 @@ def test_at_delta_one_the_lift_ranks(train):
     for user in range(train.n_users):
         lift = ranker.popularity.block(np.array([user]))[0] / np.maximum(ranker.popularity.gp, 1e-9)
         assert (np.diff(lift[best[user]]) <= 1e-4).all()
+
+
+@pytest.mark.parametrize("step", ["weighted", "rare"])
+def test_steps_are_the_same_without_delta(train, step):
+    shared, net = Shared(train, popularity_of(train)), build(train, "bprmf", "ppac").eval()
+    params = read_yaml(ROOT / "params.yaml")
+    config = PlusConfig.read(params, f"ppac-plus-{step}")
+    assert config == PlusConfig.read(params, f"pp-plus-{step}")
+    weights = {"gamma": 9.0, "beta": -1.0}
+    for kind, name, trained in (("variants", "ppac-plus", [net]), ("rankers", "pp-plus", [])):
+        whole, part = (
+            getattr(find(kind, file), kind.title()[:-1])(*trained, shared, config)
+            for file in (name, f"{name}-{step}")
+        )
+        assert "delta" not in part.neutral
+        assert (tops(part, train, **weights) == tops(whole, train, **weights)).all()
+
+
+def test_stages_run_them(prepared):
+    """Tuned and evaluated as the pipeline does it, delta among the weights."""
+    cell = ("--dataset", "synthetic", "--base", "bprmf", "--method")
+    prepared.ok("train", *cell, "ppac")
+    for base, name in (("bprmf", "ppac-plus"), ("rankers", "pp-plus")):
+        cell = ("--dataset", "synthetic", "--base", base, "--method", name)
+        assert "delta" in prepared.ok("tune", *cell)
+        prepared.ok("evaluate", *cell)
+        tuned = read_json(prepared.folder / f"runs/synthetic/{base}/{name}/tune/tuned.json")
+        assert tuned["valid"]["ndcg_at_50"] >= tuned["neutral"]["ndcg_at_50"]
+        metrics = read_json(prepared.folder / f"metrics/synthetic/{base}/{name}.json")
+        assert {name: metrics[name] for name in tuned["weights"]} == tuned["weights"]
 
 
 def test_items_nobody_has_and_users_without_neighbours_are_ranked():

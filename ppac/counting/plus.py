@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import torch
 from pydantic import Field
 from torch import Tensor
 
@@ -23,6 +22,8 @@ from ppac.counting.popularity import popularity
 from ppac.scoring import ranker, variant
 from ppac.scoring.method import Method, Shared
 from ppac.scoring.scorer import Scorer
+
+LEAST = 1e-12  # a global popularity below any that an item can have
 
 
 class PlusConfig(Section):
@@ -43,12 +44,14 @@ def discounted(pp: Tensor, gp: Tensor, usual: float, delta: float) -> Tensor:
 
     Half of the neighbours have each of three items; the rarer it is, the more that says:
 
+    >>> import torch
     >>> gp = torch.tensor([0.4, 0.1, 0.025])
     >>> discounted(torch.tensor([0.5, 0.5, 0.5]), gp, usual=0.1, delta=0.5)
     tensor([0.2500, 0.5000, 1.0000])
     """
     # Of an item that nobody has pp is 0 as well: any number that is not infinite will do.
-    return pp * (usual / gp.clamp_min(torch.finfo(gp.dtype).tiny ** 0.5)) ** delta
+    # In place, because a grid has hundreds of points and memory costs more than arithmetic.
+    return pp * gp.clamp_min(LEAST).pow_(-delta).mul_(usual**delta)
 
 
 class Plus(Scorer):
@@ -63,11 +66,13 @@ class Plus(Scorer):
         self.usual = float(self.popularity.gp.mean())
 
     def correction(self, pp: Tensor, gp: Tensor, weights: Mapping[str, float]) -> Tensor:
-        personal = discounted(pp, gp, self.usual, weights["delta"])
-        return weights["gamma"] * personal + weights["beta"] * gp
+        personal = discounted(pp, gp, self.usual, weights.get("delta", 0.0))
+        return personal.mul_(weights["gamma"]).add_(weights["beta"] * gp)
 
 
 class PlusVariant(Plus, variant.Variant):
+    """A file of ppac/variants/ that leaves delta out of ``neutral`` ranks without it."""
+
     Config = PlusConfig
     neutral: Mapping[str, float] = {"gamma": 0.0, "beta": 0.0, "delta": 0.0}
 
@@ -86,6 +91,8 @@ class PlusVariant(Plus, variant.Variant):
 
 
 class PlusRanker(Plus, ranker.Ranker):
+    """The same without a model."""
+
     Config = PlusConfig
     neutral: Mapping[str, float] = {"gamma": 1.0, "beta": 0.0, "delta": 0.0}
 
