@@ -119,7 +119,7 @@ def lines(rows: pl.DataFrame, y: str, title: str, methods: Sequence[str]) -> Spe
             "type": "quantitative",
             "title": title,
             "scale": {"zero": False},
-            "axis": {"tickCount": 4, **extent(40)},
+            "axis": {"tickCount": 4, **extent(52)},
         },
         "color": {"field": "method", "type": "nominal", "scale": colour, "legend": None},
         "strokeDash": {"field": "method", "type": "nominal", "scale": dash, "legend": None},
@@ -133,7 +133,7 @@ def lines(rows: pl.DataFrame, y: str, title: str, methods: Sequence[str]) -> Spe
         },
     ]
     values = rows.select("method", "epoch", y, text=text).to_dicts()
-    room = {"left": 64, "right": 12, "top": 8, "bottom": 40}
+    room = {"left": 76, "right": 12, "top": 8, "bottom": 40}
     return panel(250, 140, room, data={"values": values}, encoding=encoding, layer=layers)
 
 

@@ -99,7 +99,7 @@ def title_of(row: dict[str, Any]) -> str:
     mark = "<span class='found'>✓</span> " if row["found"] else ""
     kind = "wide gone" if row["stays"] else "wide"
     title, users = escape(row["title"]), link("plots/examples.csv", f"{row['users']:,}")
-    return f"<div class='{kind}' title='{title}'>{mark}{title} <small>{users}</small></div>"
+    return f"<div class='{kind}' title='{title}'>{mark}<span>{title}</span> <small>{users}</small></div>"
 
 
 def validation(tuned: pl.DataFrame) -> Iterable[str]:
