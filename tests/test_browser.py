@@ -131,9 +131,11 @@ def test_axes_have_room_for_small_numbers_and_for_their_titles(window, tmp_path:
     plots = {name: pl.DataFrame(rows) for name, rows in kinds.items()}
     charts = [draw(figures.lines(tiny, "ndcg_at_50", "validation NDCG@50", ["base"]))]
     charts += [one.svg for one in gallery.drawn(gallery.description(plots))]
+    near = {"base": "a", "method": "b", "difference": 0.0012, "low": -0.0004, "high": 0.0028}
+    charts.append(draw(figures.intervals(pl.DataFrame([near | {"verdict": ""}]), "change")))
     (tmp_path / "charts.html").write_text("".join(charts))
     window.open((tmp_path / "charts.html").as_uri())
-    assert window.js("document.querySelectorAll('svg').length") == 3
+    assert window.js("document.querySelectorAll('svg').length") == 4
     cut = """[...document.querySelectorAll('svg')].flatMap(svg => {
         const frame = svg.getBoundingClientRect();
         return [...svg.querySelectorAll('text')].filter(text => {
@@ -151,6 +153,14 @@ def test_axes_have_room_for_small_numbers_and_for_their_titles(window, tmp_path:
             });
         }).map(title => title.textContent))"""
     assert window.js(met) == []
+    touching = """[...document.querySelectorAll('.role-axis-label')].flatMap(axis => {
+        const shown = [...axis.querySelectorAll('text')].filter(one => one.style.opacity !== '0'
+            && one.getAttribute('opacity') !== '0');
+        const boxes = shown.map(one => one.getBoundingClientRect());
+        return boxes.slice(1).filter((box, n) => Math.abs(box.top - boxes[n].top) < 2
+            && box.left < boxes[n].right).map((box, n) => n);
+    })"""
+    assert window.js(touching) == []
 
 
 @pytest.mark.parametrize("width", [1200, 390])

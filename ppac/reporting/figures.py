@@ -213,7 +213,8 @@ def intervals(rows: pl.DataFrame, title: str) -> Spec:
     values = rows.select("difference", "low", "high", "verdict", name=name, text=text).to_dicts()
     order: Spec = {"field": "name", "type": "nominal", "sort": None, "title": None}
     order |= {"axis": {"ticks": False, "domain": False, "labelPadding": 6, "grid": False}}
-    x = {"type": "quantitative", "title": title, "axis": {"tickCount": 5}}
+    axis = {"tickCount": 5, "labelOverlap": "greedy", "labelSeparation": 4}  # some are negative
+    x = {"type": "quantitative", "title": title, "axis": axis}
     rule: Spec = {"type": "rule", "strokeWidth": 2, "color": COLOURS[1], "aria": False}
     layers = [
         {"mark": {"type": "rule", "color": INK, "strokeDash": [4, 3], "aria": False},
