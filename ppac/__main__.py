@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -76,7 +75,8 @@ def ui() -> None:
     quiet = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
     command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", track.store_uri()]
     command += ["--host", "127.0.0.1", "--port", port, "--workers", "1"]
-    subprocess.run(command, env={**os.environ, **quiet}, check=False)
+    # In this process's place: whoever ends it ends the server.
+    os.execve(command[0], command, {**os.environ, **quiet})
 
 
 def pipelines() -> None:

@@ -6,11 +6,14 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 import yaml
 from browser import Browser, browser
 from test_report import AXES, ROOT, fabricate
 
+from ppac.reporting import figures, gallery, sections
+from ppac.reporting.markup import beside, draw
 from stages import report
 
 CHARTS = "[...document.querySelectorAll('.chart')]"
@@ -116,3 +119,62 @@ def test_numbers_can_be_downloaded(page, window, tmp_path: Path):
     lines = files[0].read_text().splitlines()
     assert lines[0].startswith("name,kind,gamma,beta,ndcg_at_50")
     assert any("dvc exp run -S gamma=64 -S beta=-2" in line for line in lines)
+
+
+def test_axes_have_room_for_small_numbers_and_for_their_titles(window, tmp_path: Path):
+    """As on a table with many items and few interactions, where NDCG is some thousandths."""
+    tiny = pl.DataFrame({"method": "base", "epoch": [5, 10], "ndcg_at_50": [0.00031, 0.00058]})
+    kinds = {
+        "differences": {"dataset": "a", "differing": [0, 1], "share": [0.00031, 0.00058]},
+        "ratings": {"dataset": "a", "group": [1, 2], "rating": [3.5, 4.0]},
+    }
+    plots = {name: pl.DataFrame(rows) for name, rows in kinds.items()}
+    charts = [draw(figures.lines(tiny, "ndcg_at_50", "validation NDCG@50", ["base"]))]
+    charts += [one.svg for one in gallery.drawn(gallery.description(plots))]
+    near = {"base": "a", "method": "b", "difference": 0.0012, "low": -0.0004, "high": 0.0028}
+    charts.append(draw(figures.intervals(pl.DataFrame([near | {"verdict": ""}]), "change")))
+    (tmp_path / "charts.html").write_text("".join(charts))
+    window.open((tmp_path / "charts.html").as_uri())
+    assert window.js("document.querySelectorAll('svg').length") == 4
+    cut = """[...document.querySelectorAll('svg')].flatMap(svg => {
+        const frame = svg.getBoundingClientRect();
+        return [...svg.querySelectorAll('text')].filter(text => {
+            const box = text.getBoundingClientRect();
+            return box.left < frame.left || box.right > frame.right;
+        }).map(text => text.textContent);
+    })"""
+    assert window.js(cut) == []
+    met = """[...document.querySelectorAll('svg')].flatMap(svg =>
+        [...svg.querySelectorAll('.role-axis-title text')].filter(title => {
+            const a = title.getBoundingClientRect();
+            return [...svg.querySelectorAll('.role-axis-label text')].some(label => {
+                const b = label.getBoundingClientRect();
+                return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+            });
+        }).map(title => title.textContent))"""
+    assert window.js(met) == []
+    touching = """[...document.querySelectorAll('.role-axis-label')].flatMap(axis => {
+        const shown = [...axis.querySelectorAll('text')].filter(one => one.style.opacity !== '0'
+            && one.getAttribute('opacity') !== '0');
+        const boxes = shown.map(one => one.getBoundingClientRect());
+        return boxes.slice(1).filter((box, n) => Math.abs(box.top - boxes[n].top) < 2
+            && box.left < boxes[n].right).map((box, n) => n);
+    })"""
+    assert window.js(touching) == []
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_a_long_title_does_not_hide_how_popular_the_item_is(window, tmp_path: Path, width):
+    name = "SOFT DRINKS 12/18&15PK CAN CAR 12 OZ #8090521"
+    row = {"rank": 1, "title": name, "users": 157, "found": True, "stays": False}
+    rows = pl.DataFrame([{**row, "method": method} for method in ("base", "ppac")])
+    style = f"<style>{beside('page.css')}</style>"
+    (tmp_path / "list.html").write_text(style + sections.list_of("u", rows, "ppac"))
+    window.screen(width, 900)
+    window.open((tmp_path / "list.html").as_uri())
+    shown = """[...document.querySelectorAll('td small')].map(number => {
+        const a = number.getBoundingClientRect();
+        const b = number.parentElement.getBoundingClientRect();
+        return a.right <= b.right + 1 && a.bottom <= b.bottom + 1;
+    })"""
+    assert window.js(shown) == [True, True]

@@ -6,10 +6,12 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import requests
 from browser import answers, browser, free_port
 from conftest import ROOT
 
@@ -78,3 +80,24 @@ def test_the_pages_that_make_ui_names(server: str, tmp_path: Path) -> None:
         window.open(report)
         window.until(f"{text}.includes('index.html')", 90)
         window.picture(tmp_path / "report.png")
+
+
+@pytest.mark.slow
+def test_ending_the_verb_ends_the_server(filled: Path) -> None:
+    """Also by a signal to it alone, as a service manager sends it."""
+    (filled / ".dvc").mkdir()
+    (filled / "params.yaml").write_text("{}\n")
+    port = free_port()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PORT": str(port)}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    command = [sys.executable, "-m", "ppac", "ui"]
+    process = subprocess.Popen(command, env=environment, cwd=filled, **quiet)
+    try:
+        answers(f"http://127.0.0.1:{port}/health", 120)
+    finally:
+        process.terminate()
+        process.wait(30)
+    with pytest.raises(requests.ConnectionError):
+        for _ in range(100):
+            requests.get(f"http://127.0.0.1:{port}/health", timeout=5)
+            time.sleep(0.1)

@@ -88,7 +88,8 @@ def test_new_users_get_what_their_similar_users_have(project):
     out = project.folder / "new.parquet"
     done = verb(project, "--dataset", "synthetic", "--new", "new.csv", "--out", str(out))
     assert done.returncode == 0, done.stderr
-    assert "1 of the new users have no known item" in done.stdout
+    assert "20 rows for 1 user in" in done.stdout
+    assert "; 1 new user has no known item, and no list" in done.stdout
     table = pl.read_parquet(out)
     assert set(table["user"]) == {"stranger"} and set(table["by"]) == {"similar users alone"}
     assert not set(table["item"]) & set(mine)
@@ -100,6 +101,7 @@ def test_new_users_get_what_their_similar_users_have(project):
     [
         (("--dataset", "synthetic", "--base", "ncf", "--method", "ppac"), "was not run here"),
         ((*CELL, "--user", "nobody"), "1 of 1 users are not among those of the training: 'nobody'"),
+        ((*CELL, "--top", "0"), "--top is 0: it must be at least 1"),
         (("--dataset", "nowhere", "--base", "bprmf", "--method", "ppac"), "no dataset 'nowhere'"),
     ],
 )

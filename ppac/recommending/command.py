@@ -29,23 +29,30 @@ def recommend(words: Sequence[str]) -> None:
     writer = writer_of(args.out)
     params = read_params(Path.cwd())
     section = dict(params.get("recommend") or {})
-    config = RecommendConfig.check(section | ({"top": args.top} if args.top else {}), "recommend")
+    config = RecommendConfig.check(
+        section | ({} if args.top is None else {"top": args.top}), "recommend"
+    )
     compute = ComputeConfig.read(params, "compute")
     common = (config, compute, compute.use(), int(params["seed"]))
     names = columns(params, args.dataset)
+    told = ""
     if args.new:
         rows = load(args.new, names)
         table = for_new(args.dataset, rows, *common)
         left = rows["user"].n_unique() - table["user"].n_unique()
-        told = f"; {left} of the new users have no known item and get no list" if left else ""
+        if left:
+            who = "1 new user has" if left == 1 else f"{left:,} new users have"
+            told = f"; {who} no known item, and no list"
     else:
         wanted = pl.Series(args.user) if args.user else None
         if args.users:
             wanted = load(args.users, {"user": names["user"]})["user"]
         cell = Cell(args.dataset, args.base, args.method)
-        table, told = for_known(cell, wanted, *common, params), ""
+        table = for_known(cell, wanted, *common, params)
     writer(args.out, table)
-    print(f"{len(table):,} rows for {table['user'].n_unique():,} users in {args.out}{told}")
+    users = table["user"].n_unique()
+    whose = "1 user" if users == 1 else f"{users:,} users"
+    print(f"{len(table):,} rows for {whose} in {args.out}{told}")
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -62,6 +69,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     args = parser.parse_args(words)
     if not args.new and not (args.base and args.method):
         parser.error("--base and --method say whose lists, or --new for whom")
+    if args.top is not None and args.top < 1:
+        parser.error(f"--top is {args.top}: it must be at least 1")
     return args
 
 

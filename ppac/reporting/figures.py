@@ -119,7 +119,7 @@ def lines(rows: pl.DataFrame, y: str, title: str, methods: Sequence[str]) -> Spe
             "type": "quantitative",
             "title": title,
             "scale": {"zero": False},
-            "axis": {"tickCount": 4, **extent(40)},
+            "axis": {"tickCount": 4, **extent(52)},
         },
         "color": {"field": "method", "type": "nominal", "scale": colour, "legend": None},
         "strokeDash": {"field": "method", "type": "nominal", "scale": dash, "legend": None},
@@ -133,7 +133,7 @@ def lines(rows: pl.DataFrame, y: str, title: str, methods: Sequence[str]) -> Spe
         },
     ]
     values = rows.select("method", "epoch", y, text=text).to_dicts()
-    room = {"left": 64, "right": 12, "top": 8, "bottom": 40}
+    room = {"left": 76, "right": 12, "top": 8, "bottom": 40}
     return panel(250, 140, room, data={"values": values}, encoding=encoding, layer=layers)
 
 
@@ -213,7 +213,8 @@ def intervals(rows: pl.DataFrame, title: str) -> Spec:
     values = rows.select("difference", "low", "high", "verdict", name=name, text=text).to_dicts()
     order: Spec = {"field": "name", "type": "nominal", "sort": None, "title": None}
     order |= {"axis": {"ticks": False, "domain": False, "labelPadding": 6, "grid": False}}
-    x = {"type": "quantitative", "title": title, "axis": {"tickCount": 5}}
+    axis = {"tickCount": 5, "labelOverlap": "greedy", "labelSeparation": 4}  # some are negative
+    x = {"type": "quantitative", "title": title, "axis": axis}
     rule: Spec = {"type": "rule", "strokeWidth": 2, "color": COLOURS[1], "aria": False}
     layers = [
         {"mark": {"type": "rule", "color": INK, "strokeDash": [4, 3], "aria": False},

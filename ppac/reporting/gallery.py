@@ -62,11 +62,11 @@ def description(plots: Mapping[str, pl.DataFrame]) -> Iterator[Named]:
     """Figure 2."""
     heading = "How personal popularity is"
     for (dataset,), rows in plots["differences"].group_by("dataset", maintain_order=True):
-        titles = ("favourites among similar users that are not everyone's", "share of users")
+        titles = ("personal favourites not among everyone's", "share of users")
         spec = series.columns(rows, "differing", "share", titles, zero=True)
         yield f"differences-{dataset}", heading, f"{dataset}", "tables/differences.csv", spec
     for (dataset,), rows in plots["ratings"].group_by("dataset", maintain_order=True):
-        titles = ("group of items by personal popularity, lowest first", "mean rating")
+        titles = ("items by personal popularity, lowest first", "mean rating")
         spec = series.columns(rows, "group", "rating", titles, zero=False)
         yield f"ratings-{dataset}", heading, f"{dataset}", "tables/ratings.csv", spec
 

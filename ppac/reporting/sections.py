@@ -99,7 +99,8 @@ def title_of(row: dict[str, Any]) -> str:
     mark = "<span class='found'>✓</span> " if row["found"] else ""
     kind = "wide gone" if row["stays"] else "wide"
     title, users = escape(row["title"]), link("plots/examples.csv", f"{row['users']:,}")
-    return f"<div class='{kind}' title='{title}'>{mark}{title} <small>{users}</small></div>"
+    shown = f"{mark}<span>{title}</span> <small>{users}</small>"
+    return f"<div class='{kind}' title='{title}'>{shown}</div>"
 
 
 def validation(tuned: pl.DataFrame) -> Iterable[str]:

@@ -72,7 +72,7 @@ def lines(rows: pl.DataFrame, x: str, ys: Sequence[str], title: str, by: str | N
     text = pl.format(f"{{}}, {x} {{}}: {{}}", "line", "step", pl.col("y").round(4))
     encoding = {
         "x": {"field": "step", "type": "ordinal", "sort": None, "axis": axis},
-        "y": {**y, "axis": {"tickCount": 4, **extent(44)}},
+        "y": {**y, "axis": {"tickCount": 4, **extent(52)}},
         "color": {**shared, "scale": colour},
         "strokeDash": {**shared, "scale": dash},
     }
@@ -81,7 +81,7 @@ def lines(rows: pl.DataFrame, x: str, ys: Sequence[str], title: str, by: str | N
         {"mark": {"type": "circle", "size": 28, "opacity": 1}, "encoding": told("text")},
     ]
     values = rows.select("step", "line", "y", text=text).to_dicts()
-    room = {"left": 72, "right": 12, "top": 30 if len(styles) > 1 else 8, "bottom": 40}
+    room = {"left": 76, "right": 12, "top": 30 if len(styles) > 1 else 8, "bottom": 40}
     return panel(250, 140, room, data={"values": values}, encoding=encoding, layer=layers)
 
 
@@ -93,10 +93,10 @@ def columns(rows: pl.DataFrame, x: str, y: str, titles: tuple[str, str], zero: b
     height = {"field": y, "type": "quantitative", "title": titles[1], "scale": {"zero": zero}}
     encoding = {
         "x": step,
-        "y": {**height, "axis": {"tickCount": 4, **extent(44)}},
+        "y": {**height, "axis": {"tickCount": 4, **extent(52)}},
         **told("text"),
     }
     mark = {"type": "bar", "color": "#0072B2"} if zero else {"type": "circle", "size": 60}
-    room = {"left": 72, "right": 12, "top": 8, "bottom": 40}
+    room = {"left": 76, "right": 12, "top": 8, "bottom": 40}
     values = rows.select(x, y, text=text).to_dicts()
     return panel(250, 140, room, data={"values": values}, encoding=encoding, mark=mark)
