@@ -174,6 +174,38 @@ def test_released_uses_the_authors_files_and_validates_on_neither():
     assert split.masked == ["train"]
 
 
+def test_released_validates_on_items_as_popular_as_the_tests():
+    """The authors' rule admits items with q held-out interactions alone, for the best q |E(q)|."""
+    random = np.random.default_rng(3)
+    likely = 1 / (1 + np.arange(300.0))
+    raw = pl.DataFrame(
+        {
+            "user": np.repeat(np.arange(400), 30),
+            "item": np.concatenate(
+                [random.choice(300, 30, replace=False, p=likely / likely.sum()) for _ in range(400)]
+            ),
+        }
+    )
+    test = raw.sample(fraction=0.3, seed=1).with_columns(
+        place=pl.int_range(pl.len()).over("item"), count=pl.len().over("item")
+    )
+    quota = max(
+        range(1, 100), key=lambda q: q * test.filter(pl.col("count") >= q)["item"].n_unique()
+    )
+    balanced = test.filter((pl.col("count") >= quota) & (pl.col("place") < quota))
+    parts = {"test": test, "balanced": balanced}
+    released = pl.concat(
+        [rows.select("user", "item", part=pl.lit(part)) for part, rows in parts.items()]
+    )
+    pairs = implicit(raw, released, 3)
+    split = divide(pairs, "released", CONFIG, np.random.default_rng(1))
+    counts = np.bincount(pairs.item[split.parts["train"]], minlength=len(pairs.items))
+    popular = {part: counts[pairs.item[where]] for part, where in split.parts.items()}
+    assert popular["random"].mean() > 1.5 * popular["test"].mean()
+    assert popular["valid"].mean() == pytest.approx(popular["test"].mean(), rel=0.05)
+    assert popular["valid"].min() >= popular["test"].min()
+
+
 @pytest.mark.parametrize(("validation", "share"), [("in_test", 0.95), ("test", 1.0)])
 def test_released_can_choose_on_test_as_the_authors_do_and_says_so(validation, share):
     pairs = implicit(*released_toy(), 3)

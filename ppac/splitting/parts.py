@@ -40,7 +40,7 @@ class Split:
 
     parts: dict[str, np.ndarray]
     masked: list[str]
-    quota: dict[str, dict[str, int]]
+    quota: Mapping[str, Mapping[str, float]]
     disjoint: bool = True  # validation and test, or one knows what one is doing
 
 
