@@ -23,12 +23,36 @@ EPOCHS = 2  # training and tuning are no part of what is timed
 GAMMAS = (256, 128, 64, 32, 16, 8, 4, 2, 1, 512, 1024, 2048)
 
 
+STAGES = (  # what another gamma runs again
+    ["evaluate", "--dataset", "gowalla", "--base", "bprmf", "--method", "ppac"],
+    ["evaluate", "--dataset", "gowalla", "--base", "rankers", "--method", "mostpop"],
+    ["report"],
+)
+
+
 def ours(case: str, threads: int) -> Prepared:
-    folder = workspace(case)
-    env = environment()
-    call(["dvc", "repro", "--quiet"], folder, env)
+    folder, env = reproduced(case)
     gammas = itertools.cycle(GAMMAS)
     return Prepared(lambda: call(["dvc", "exp", "run", "-S", f"gamma={next(gammas)}"], folder, env))
+
+
+def stages(case: str, threads: int) -> Prepared:
+    """The same work without DVC."""
+    folder, env = reproduced(case)
+    commands = [[sys.executable, "-m", f"stages.{name}", *rest] for name, *rest in STAGES]
+    return Prepared(lambda: [call(command, folder, env) for command in commands])
+
+
+def reading(case: str, threads: int) -> Prepared:
+    """What DVC does before, between and after: it reads every pipeline and lock file."""
+    folder, env = workspace(case), environment()
+    return Prepared(lambda: call(["dvc", "stage", "list", "--all"], folder, env))
+
+
+def reproduced(case: str) -> tuple[Path, dict[str, str]]:
+    folder, env = workspace(case), environment()
+    call(["dvc", "repro", "--quiet", "dvc.yaml"], folder, env)
+    return folder, env
 
 
 def workspace(dataset: str) -> Path:
@@ -85,7 +109,17 @@ WORK = Work(
     contenders={
         "ours": Contender(
             ours, children=True, note="bprmf with ppac and one ranker, another gamma every time"
-        )
+        ),
+        "stages": Contender(
+            stages, children=True, note="the stages of it alone, started one after the other"
+        ),
+        "reading": Contender(
+            reading,
+            "dvc",
+            children=True,
+            note="`dvc stage list --all`: DVC's start and one reading of all pipeline files, of"
+            " which an experiment takes several",
+        ),
     },
     targets=(Under("ours", 20),),
     packages=("dvc",),
