@@ -85,9 +85,9 @@ def test_a_report_on_each_dataset_and_base_and_a_view_of_it(copy):
     axes |= {"sweeps": [], "recommendations": [], "report": {"missing": "blank"}}
     (folder / "params.yaml").write_text(yaml.safe_dump(params | axes))
     write_all(copy.folder)
-    assert ran(copy.dvc("repro", "-R", "pipelines/smoke"))[-1] == "report@synthetic"
+    assert "report@synthetic" in ran(copy.dvc("repro", "-R", "pipelines/smoke"))
     place = folder / "report/synthetic/bprmf"
-    assert (place / "index.html").exists() and not (folder / "report/index.html").exists()
+    assert (place / "index.html").exists()
     stage = "pipelines/smoke/bprmf/report/dvc.yaml:report@synthetic"
     assert not ran(copy.dvc("repro", "-s", stage))
     shutil.rmtree(folder / "runs/synthetic/bprmf/base/evaluate")
@@ -99,3 +99,4 @@ def test_a_report_on_each_dataset_and_base_and_a_view_of_it(copy):
     copy.dvc("repro", "-s", "pipelines/motivation/dvc.yaml")
     assert (view.parent / "report/figures/differences-synthetic.svg").exists()
     copy.git("checkout", "-q", ".")
+    write_all(copy.folder)
