@@ -28,11 +28,12 @@ Next:
 
 
 def show() -> None:
-    """Print the results table of the pipeline in this folder."""
-    path = Path("report/results.md")
-    if not path.exists():
-        raise Problem(f"{path} does not exist: run `dvc repro` first.")
-    print(path.read_text(encoding="utf-8"))
+    """Print the results tables of the pipeline in this folder."""
+    paths = sorted(Path("report").glob("**/results.md"))  # of one report, or of one for each base
+    if not paths:
+        raise Problem("report/results.md does not exist: run `dvc repro` first.")
+    for path in paths:
+        print(path.read_text(encoding="utf-8"))
     if sys.stdout.isatty():  # a pipe wants the table alone
         print(NEXT.strip())
 
@@ -56,10 +57,12 @@ def show_in_mlflow() -> None:
     # Metrics are in Git; what else a run shows comes with `dvc repro` or `dvc pull`.
     complete = [cell for cell in cells if cell.tuned.exists()]
     mirror(complete)
-    page = Path("report/index.html")
-    if complete and page.exists():
-        finding = Path("report/results.md").read_text(encoding="utf-8").partition("\n\n")[0]
-        publish(dict.fromkeys(cell.dataset for cell in complete), page.parent, finding)
+    datasets = dict.fromkeys(cell.dataset for cell in complete)
+    for path in sorted(Path("report").glob("**/results.md")):
+        if path.with_name("index.html").exists():  # kept by DVC, not by Git
+            finding = path.read_text(encoding="utf-8").partition("\n\n")[0]
+            of = path.parts[1:-1]  # a dataset and base, or nothing: all of them
+            publish([name for name in datasets if name in of or not of], path.parent, finding)
     print(f"tracked {len(complete)} of {len(cells)} cells in {track.store_uri()}")
 
 

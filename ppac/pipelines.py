@@ -9,6 +9,9 @@ hundred cells that takes longer than many a stage, so that the stages which are 
 cell have a file for each base model, bprmf/train/dvc.yaml, and with it a small lock file. It also
 gives the cells of a base model a name: `dvc repro -R pipelines/comparison/bprmf`.
 
+Where `report.missing` is `blank`, hardly a machine has run all cells, and one report on all would
+lose what another machine reported. There each dataset and base model has its own.
+
 release-differences is a folder of such folders, with few cells and without reports: one for each
 entry of its differences.yaml, which says what it does otherwise than `released`.
 A folder with neither has a dvc.yaml of its own, written by hand: a view of what others reported.
@@ -90,6 +93,35 @@ def body_of(text: str, own: Set[str], up: str) -> str:
     return re.sub(r"^( *)params: \[(.*)\]$", lambda m: params(m, own, up), body, flags=re.M)
 
 
+def report_on_each(text: str, with_rankers: bool) -> str:
+    """The root's pipeline file with a report on each dataset and ``${base}``, and no plots of all.
+
+    >>> root = "  report:\\n    cmd: python -m stages.report\\n    deps:\\n      - data/titles\\n"
+    >>> print(report_on_each(f"{root}      - runs\\n", with_rankers=True))
+      report:
+        matrix:
+          dataset: ${datasets}
+        cmd: python -m stages.report --dataset ${item.dataset} --base ${base}
+        deps:
+          - data/titles/${item.dataset}.parquet
+          - runs/${item.dataset}/${base}
+          - runs/${item.dataset}/rankers
+    <BLANKLINE>
+    """
+    text, dataset = text.partition("\nplots:\n")[0], "${item.dataset}"
+    before, name, block = text.partition("  report:\n")
+    block = block.replace(
+        "stages.report\n", f"stages.report --dataset {dataset} --base ${{base}}\n"
+    )
+    block = re.sub(r"- data/\w+", rf"\g<0>/{dataset}", block)
+    block = block.replace(f"titles/{dataset}", f"titles/{dataset}.parquet")
+    cells = rf"\g<0>/{dataset}/${{base}}" + (rf"\n\g<0>/{dataset}/{RANKERS}" * with_rankers)
+    block = re.sub(r"^ +- (?:metrics|runs)$", cells, block, flags=re.M)
+    block = block.replace("params: [datasets, bases, ", "params: [")
+    block = block.replace("- report/", f"- report/{dataset}/${{base}}/")
+    return f"{before}{name}    matrix:\n      dataset: ${{datasets}}\n{block}"
+
+
 def derived(text: str, own: Mapping[str, Any]) -> dict[str, str]:
     """The root's pipeline file as files of a folder whose params.yaml says ``own``.
 
@@ -103,17 +135,21 @@ def derived(text: str, own: Mapping[str, Any]) -> dict[str, str]:
           - params.yaml: [split]
     <BLANKLINE>
     """
+    apart: tuple[str, ...] = EVERY_CELL
+    if own.get("report", {}).get("missing") == "blank":
+        apart, text = (*EVERY_CELL, "report"), report_on_each(text, bool(own["rankers"]))
     body = body_of(text, own.keys(), UP)
     files: dict[str, str] = {}
-    for kind in EVERY_CELL:
+    for kind in apart:
         for block in re.findall(rf"^  {kind}[\w-]*:\n(?:    .*\n)+\n?", body, flags=re.M):
             body = body.replace(block, "")
             below = block.rstrip("\n").replace(":\n", f":\n    wdir: {UP[:-1]}\n", 1)
             for base in [RANKERS] if "${rankers}" in block else own["bases"]:
                 name = f"{base}/{kind}/{PIPELINE}"
                 before = files.get(name, f"{HEADER}vars: [{UP}{FILE}]\n\nstages:")
-                files[name] = f"{before}\n{below.replace('${bases}', f'[{base}]')}\n"
-    return {PIPELINE: HEADER + body, **files}
+                own_base = below.replace("${bases}", f"[{base}]").replace("${base}", base)
+                files[name] = f"{before}\n{own_base}\n"
+    return {PIPELINE: HEADER + body.rstrip("\n") + "\n", **files}
 
 
 def params(found: re.Match[str], own: Set[str], up: str) -> str:

@@ -27,11 +27,14 @@ HELP = {
 EPILOG = "Settings come from params.yaml. `dvc repro` runs all stages in order, and what changed."
 
 
-def arguments(description: str | None, *names: str) -> argparse.Namespace:
-    """Parse required ``--name value`` options; an unknown option is an error."""
+def arguments(
+    description: str | None, *names: str, optional: Sequence[str] = ()
+) -> argparse.Namespace:
+    """Parse ``--name value`` options, empty if left out; an unknown option is an error."""
     parser = argparse.ArgumentParser(description=description, epilog=EPILOG)
-    for name in names:
-        parser.add_argument(f"--{name}", required=True, help=HELP.get(name))
+    for name in (*names, *optional):
+        required = name in names
+        parser.add_argument(f"--{name}", required=required, default="", help=HELP.get(name))
     return parser.parse_args()
 
 

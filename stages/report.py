@@ -1,4 +1,4 @@
-"""Gather all cells into tables, tests, figures and one page."""
+"""Gather all cells, or those of one dataset and base, into tables, tests, figures and one page."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from pathlib import Path
 
 from ppac.progress import say
 from ppac.reporting.assemble import assemble, write
-from ppac.reporting.cells import configured, present, require
+from ppac.reporting.cells import configured, measured, present, require
 from ppac.reporting.results import ReportConfig
 from ppac.tracking.mirror import mirror
 from ppac.tracking.publish import publish
 from stages import door
 
-PLACE = Path("report")
-AXES = ("datasets", "bases", "methods", "variants", "rankers")
-
 
 def main() -> None:
-    door.arguments(__doc__)
+    part = vars(door.arguments(__doc__, optional=("dataset", "base")))
     params = door.params()
     config = ReportConfig.read(params, "report")
-    wanted = configured(**{axis: door.chosen(params, axis) for axis in AXES})
+    axes = {axis: door.chosen(params, axis) for axis in ("methods", "variants", "rankers")}
+    for axis, name in part.items():
+        axes[f"{axis}s"] = [name] if name else door.chosen(params, f"{axis}s")
+    wanted = configured(**axes)
     cells = present(wanted) if config.missing == "blank" else wanted
     sweeps = [cell for cell in cells if cell.method in door.chosen(params, "sweeps")]
     if config.missing == "blank":
@@ -28,10 +28,14 @@ def main() -> None:
     require(cells, sweeps)
     head_items = (params.get("evaluate") or {}).get("head_items")
     report = assemble(wanted, cells, sweeps, head_items, config, door.seed(params))
-    write(report, PLACE)
+    place = Path("report", *part.values())
+    write(report, place)
     mirror(cells)
-    publish(report.manifests, PLACE, report.findings[0])
-    say(f"report: {report.findings[0]} See {PLACE / 'index.html'}.")
+    publish(report.manifests, place, report.findings[0])
+    said = f"report: {report.findings[0]} See {place / 'index.html'}."
+    if elsewhere := len(measured(wanted)) - len(cells):
+        said += f" In the results alone, because their runs/ are not here: {elsewhere} cell(s)."
+    say(said)
 
 
 if __name__ == "__main__":

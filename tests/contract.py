@@ -20,6 +20,14 @@ VIEWS = [
     if not (path.parent / "params.yaml").exists()
 ]
 
+# Folders that no machine runs all cells of: a report on each dataset and base, none on all.
+BLANK = [
+    path
+    for path in PIPELINES
+    if yaml.safe_load((path / "params.yaml").read_text()).get("report", {}).get("missing")
+    == "blank"
+]
+
 # These cannot change what a stage writes: where (DVC would not find it elsewhere), bars, closing
 # lines, the mirror in MLflow, and the door, which lets in or refuses.
 BYSTANDERS = (
@@ -46,7 +54,7 @@ FOUND_BY_NAME = {"models": "base", "methods": "method", "variants": "variant", "
 def stages_of(pipeline: Path) -> dict[str, dict[str, Any]]:
     """The stages of a pipeline's folder, whichever of its files they are in."""
     files = [pipeline / "dvc.yaml"]
-    for kind in EVERY_CELL if pipeline != ROOT else ():
+    for kind in (*EVERY_CELL, "report") if pipeline != ROOT else ():
         files += sorted(pipeline.glob(f"*/{kind}/dvc.yaml"))
     found = [yaml.safe_load(path.read_text())["stages"] for path in files]
     return {name: stage for stages in found for name, stage in stages.items()}

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from contract import (
+    BLANK,
     FOUND_BY_NAME,
     FOUND_BY_NAME_WHOLE,
     PIPELINES,
@@ -97,6 +98,7 @@ class Recorder(dict):
         return super().get(key, default)
 
 
+RANKERS_OF = "${item.dataset}/rankers"
 ORDER = ["tables", "download", "titles", "split", "neighbours", "popularity", "describe"]
 ORDER += ["train", "tune", "evaluate", "sweep", "recommend", "report"]
 
@@ -111,10 +113,10 @@ def test_declared_params_are_those_read(project, monkeypatch):
     monkeypatch.chdir(project.folder)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{project.folder}/runs.db")
     values = {"dataset": "synthetic", "protocol": "balanced", "base": "bprmf", "method": "ppac"}
-    stages = stages_of(ROOT)
-    for name in ORDER:
+    stages = [(name, stages_of(ROOT)[name]) for name in ORDER]
+    for name, stage in [*stages, ("report", stages_of(BLANK[0])["report"])]:
         recorder = Recorder(door.params())
-        options = re.findall(r"--(\w+)", stages[name]["cmd"])
+        options = re.findall(r"--(\w+)", stage["cmd"])
         argv = [name, *(word for option in options for word in (f"--{option}", values[option]))]
         with monkeypatch.context() as patch:
             patch.setattr(door, "params", lambda recorder=recorder: recorder)
@@ -122,9 +124,9 @@ def test_declared_params_are_those_read(project, monkeypatch):
             importlib.import_module(f"stages.{name}").main()
         filled = {
             param.replace("${item.base}", "bprmf").replace("${item.method}", "ppac").split(".")[0]
-            for param in declared_params(stages[name])
+            for param in declared_params(stage)
         }
-        assert recorder.read == filled, name
+        assert recorder.read == filled, stage["cmd"]
 
 
 def test_every_stage_file_is_a_stage():
@@ -135,25 +137,28 @@ def test_every_stage_file_is_a_stage():
 
 @pytest.mark.parametrize("folder", VIEWS, ids=lambda path: path.name)
 def test_views_train_nothing_and_read_what_is_in_git(folder):
-    """Their one stage reads reports' committed files, and its own outs are committed, too."""
+    """Their one stage reads reports' committed files, and its own outs are committed, too.
+
+    Which reports there are differs: the dep is the folder of all of them, since DVC knows none that
+    may be absent.
+    """
     (stage,) = stages_of(folder).values()
     words = stage["cmd"].split()
     assert words[words.index("--name") + 1] == folder.name
-    assert "params" not in stage
     file, declared = ROOT / f"ppac/views/{folder.name}.py", declared_code(stage, folder)
     assert all(is_covered(str(path.relative_to(ROOT)), declared) for path in closure(file))
     committed = {
         path for out in stages_of(ROOT)["report"]["outs"] if isinstance(out, dict) for path in out
     }
     source = words[words.index("--of") + 1]
-    assert (folder / source / "params.yaml").exists()
+    assert (folder / source).resolve() in BLANK
+    assert {"report/results.csv", "report/tables"} <= committed  # what a view may read
     read = [dep for dep in stage["deps"] if not dep.startswith("../../")]
+    assert read == [f"{source}/report"]
     code = file.read_text()
-    for dep in read:
-        inside = dep.removeprefix(f"{source}/")
-        assert is_covered(inside, committed), dep
-        assert inside == "report/results.csv" or f'"{Path(dep).stem}"' in code
-    assert read
+    axes = ["methods", "variants"] if "beside_printed" in code else []  # cells not reported on
+    placed = ["datasets", "bases", *axes, "report.missing"]  # where reports are, and their order
+    assert stage["params"] == [{f"{source}/params.yaml": placed}]
     assert all(options == {"cache": False} for out in stage["outs"] for options in out.values())
     drawn = any("report/figures" in out for out in stage["outs"])
     assert drawn == ("plots" in yaml.safe_load((folder / "dvc.yaml").read_text()))
@@ -184,6 +189,8 @@ def test_other_pipelines_repeat_the_roots_stages(pipeline):
     root = stages_of(ROOT)
     assert stages_of(pipeline).keys() == root.keys()
     for name, stage in stages_of(pipeline).items():
+        if name == "report" and pipeline in BLANK:
+            continue  # on a part of it: see below
         twin = root[name]
         assert stage["cmd"] == twin["cmd"]
         assert [dep.removeprefix("../../") for dep in stage["deps"]] == twin["deps"]
@@ -194,6 +201,37 @@ def test_other_pipelines_repeat_the_roots_stages(pipeline):
     for name, text in files.items():
         assert (pipeline / name).read_text() == text, "run `python -m ppac pipelines`"
     assert {str(path.relative_to(pipeline)) for path in pipeline.rglob("dvc.yaml")} == files.keys()
+
+
+EACH_REPORT = [path for folder in BLANK for path in sorted(folder.glob("*/report/dvc.yaml"))]
+
+
+@pytest.mark.parametrize("path", EACH_REPORT, ids=lambda path: "-".join(path.parts[-4:-2]))
+def test_a_report_on_one_dataset_and_base_knows_no_other(path):
+    """Cells that a machine does not have must not keep it from reporting on those it has."""
+    base, stage = path.parts[-3], yaml.safe_load(path.read_text())["stages"]["report"]
+    twin, part = stages_of(ROOT)["report"], f"${{item.dataset}}/{base}"
+    assert stage["matrix"] == {"dataset": "${datasets}"}
+    assert stage["cmd"] == f"{twin['cmd']} --dataset ${{item.dataset}} --base {base}"
+    data = {dep for dep in stage["deps"] if not dep.startswith("../../")}
+    cells = {f"{kind}/{own}" for kind in ("metrics", "runs") for own in (part, RANKERS_OF)}
+    described = {
+        f"data/{name}/${{item.dataset}}" for name in ("description", "popularity", "split")
+    }
+    assert data == cells | described | {"data/titles/${item.dataset}.parquet"}
+    assert declared_params(stage) == declared_params(twin) - {"datasets", "bases"}
+    for kind_of_out in ("outs", "metrics"):
+        moved = yaml.safe_dump(twin[kind_of_out]).replace("report/", f"report/{part}/")
+        assert stage[kind_of_out] == yaml.safe_load(moved)
+
+
+def test_folders_without_a_report_on_all_show_no_plots_of_it():
+    assert {path.name for path in BLANK} == {"released", "balanced"}
+    for folder in BLANK:
+        own = yaml.safe_load((folder / "dvc.yaml").read_text())
+        assert own.keys() == {"stages"} and "report" not in own["stages"]
+        bases = yaml.safe_load((folder / "params.yaml").read_text())["bases"]
+        assert {path.parts[-3] for path in EACH_REPORT if folder in path.parents} == {*bases}
 
 
 def test_differences_of_the_release_are_trained_as_released_is():

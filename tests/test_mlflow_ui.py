@@ -28,6 +28,9 @@ def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.delenv("DVC_EXP_NAME", raising=False)
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
+    (tmp_path / ".dvc").mkdir()
+    (tmp_path / "params.yaml").write_text("{}\n")
+    monkeypatch.chdir(tmp_path)
     for method, ndcg in REACHED.items():
         metrics = {"ndcg_at_50": ndcg, "arp_at_50": 100.0}
         curve = [{"epoch": n, "loss": 1 / n, "ndcg_at_50": ndcg * n / 3} for n in (1, 2, 3)]
@@ -35,8 +38,8 @@ def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         record(Record(Cell("toy", "ncf", method), method, f"e-{method}", params, metrics, curve))
     (tmp_path / "report").mkdir()
     (tmp_path / "report/index.html").write_text("<h1>It helps.</h1>")
-    publish(["toy"], tmp_path / "report", "It helps.")
-    publish(["toy"], tmp_path / "report", "It helps.")  # again: still one run
+    publish(["toy"], Path("report"), "It helps.")
+    publish(["toy"], Path("report"), "It helps.")  # again: still one run
     return tmp_path
 
 
@@ -82,11 +85,19 @@ def test_the_pages_that_make_ui_names(server: str, tmp_path: Path) -> None:
         window.picture(tmp_path / "report.png")
 
 
+def test_each_report_has_a_run_named_by_its_place(filled: Path) -> None:
+    for base in ("ncf", "bprmf", "ncf"):
+        place = Path("report/toy", base)
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "index.html").write_text(f"<h1>{base}</h1>")
+        publish(["toy"], place, "It helps.")
+    named = [line.split(":")[0].strip() for line in links("http://there")[2:]]
+    assert sorted(named) == ["report", "report/toy/bprmf", "report/toy/ncf"]
+
+
 @pytest.mark.slow
 def test_ending_the_verb_ends_the_server(filled: Path) -> None:
     """Also by a signal to it alone, as a service manager sends it."""
-    (filled / ".dvc").mkdir()
-    (filled / "params.yaml").write_text("{}\n")
     port = free_port()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PORT": str(port)}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

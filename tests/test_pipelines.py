@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 import yaml
 from copies import Copy, ran
@@ -73,3 +75,28 @@ def test_a_method_is_one_file_and_one_entry(copy):
     assert "synthetic,bprmf,toy,ndcg_at_50,best," in significance
     assert 'synthetic,bprmf,toy,true,"train.lr=' in (folder / "report/search.csv").read_text()
     copy.git("checkout", "-q", ".")
+
+
+def test_a_report_on_each_dataset_and_base_and_a_view_of_it(copy):
+    """It is written again although a cell's `runs/` are gone, as where it was not run."""
+    folder = copy.folder / "pipelines/smoke"
+    params = yaml.safe_load((folder / "params.yaml").read_text())
+    axes = {"bases": ["bprmf"], "methods": ["base"], "variants": [], "rankers": ["ppgp"]}
+    axes |= {"sweeps": [], "recommendations": [], "report": {"missing": "blank"}}
+    (folder / "params.yaml").write_text(yaml.safe_dump(params | axes))
+    write_all(copy.folder)
+    assert "report@synthetic" in ran(copy.dvc("repro", "-R", "pipelines/smoke"))
+    place = folder / "report/synthetic/bprmf"
+    assert (place / "index.html").exists()
+    stage = "pipelines/smoke/bprmf/report/dvc.yaml:report@synthetic"
+    assert not ran(copy.dvc("repro", "-s", stage))
+    shutil.rmtree(folder / "runs/synthetic/bprmf/base/evaluate")
+    assert "because their runs/ are not here: 1 cell(s)." in copy.dvc("repro", "-s", stage)
+    assert "synthetic,bprmf,base,0." in (place / "results.csv").read_text()
+    assert "bprmf/base" not in (place / "tables/head_tail.csv").read_text()
+    view = copy.folder / "pipelines/motivation/dvc.yaml"
+    view.write_text(view.read_text().replace("../released", "../smoke"))
+    copy.dvc("repro", "-s", "pipelines/motivation/dvc.yaml")
+    assert (view.parent / "report/figures/differences-synthetic.svg").exists()
+    copy.git("checkout", "-q", ".")
+    write_all(copy.folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -141,8 +142,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(project: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "stages.report"]
+def run(project: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "stages.report", *options]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True)
 
@@ -262,9 +263,14 @@ def test_missing_file_is_named(project: Path) -> None:
     assert not Path("report").exists()
 
 
-def test_a_cell_not_run_may_be_blank(project: Path) -> None:
+def may_be_blank() -> None:
     path = Path("params.yaml")
     path.write_text(path.read_text().replace("missing: refuse", "missing: blank"))
+
+
+def test_a_cell_not_run_may_be_blank(project: Path) -> None:
+    may_be_blank()
+    path = Path("params.yaml")
     absent = Cell("alpha", "bprmf", "ppac")
     for file in (absent.metrics, absent.top, absent.per_user, absent.tuned, absent.curve):
         file.unlink()
@@ -280,6 +286,50 @@ def test_a_cell_not_run_may_be_blank(project: Path) -> None:
     varied = {f"{swept} {name}" for name in ("gamma", "beta", "k")}
     assert {*pl.read_csv("report/tables/sweep.csv")["cell"]} == varied
     Page(Path("report/index.html").read_text())
+
+
+def test_a_report_on_one_dataset_and_base(project: Path) -> None:
+    """What other cells lack does not matter; own cells run elsewhere have metrics alone."""
+    may_be_blank()
+    for path in ("runs/beta-2", "data/split/beta-2", "metrics/alpha/lightgcn"):
+        shutil.rmtree(path)
+    elsewhere = Cell("alpha", "bprmf", "base")
+    shutil.rmtree(elsewhere.run)
+    done = run(project, "--dataset", "alpha", "--base", "bprmf")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(
+        "See report/alpha/bprmf/index.html. "
+        "In the results alone, because their runs/ are not here: 1 cell(s).\n"
+    )
+    place = Path("report/alpha/bprmf")
+    assert [path.name for path in Path("report").iterdir()] == ["alpha"]
+    own = ["base", "ppac", "ppac-without-ci", *AXES["rankers"]]
+    table = pl.read_csv(place / "results.csv")
+    assert table["method"].to_list() == own
+    assert not table["ndcg_at_50"].has_nulls()
+    assert "| bprmf   | base " in (place / "results.md").read_text()
+    assert "base" in json.loads((place / "summary.json").read_text())["alpha"]["bprmf"]
+    tested = pl.read_csv(place / "significance.csv")
+    assert set(tested["method"]) == {"ppac", "ppac-without-ci"}
+    assert "base" not in set(tested["opponent"])
+    shares = pl.read_csv(place / "tables/head_tail.csv")["cell"].to_list()
+    here = [f"alpha/{'bprmf' if name in own[:3] else RANKERS}/{name}" for name in own[1:]]
+    assert shares == ["alpha/train", *here]
+    assert set(pl.read_csv(place / "tables/groups.csv")["method"]) == set(own[1:])
+    page = Page((place / "index.html").read_text())
+    files = [name for name in page.fetched if not name.startswith("#")]
+    assert f"../../../{elsewhere.metrics}" in files
+    assert all((place / name).is_file() for name in files)
+
+
+def test_a_report_on_nothing_says_what_is_missing(project: Path) -> None:
+    may_be_blank()
+    shutil.rmtree("runs/alpha")
+    done = run(project, "--dataset", "alpha", "--base", "bprmf")
+    assert done.stderr == (
+        "error: runs/alpha/bprmf/base/tune/tuned.json is missing, and no other cell is whole: "
+        "run `dvc repro`.\n"
+    )
 
 
 def test_mistyped_metric_is_named(project: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from ppac.core.files import new_folder, read_json, write_csv, write_json, write_text
 from ppac.layout import Cell, Dataset
 from ppac.reporting import figures, results
+from ppac.reporting.cells import measured
 from ppac.reporting.examples import examples
 from ppac.reporting.finding import findings
 from ppac.reporting.gallery import gallery
@@ -36,10 +37,13 @@ def assemble(
     config: ReportConfig,
     seed: int,
 ) -> Report:
-    """All there is to say of ``cells``, those of the ``wanted`` ones that were run (or swept)."""
-    measured = results.with_blanks(results.read_metrics(cells), wanted)
-    table = results.select(measured, config.metrics, "report.metrics")
-    few = [*config.summary, *(name for name in ("gamma", "beta") if name in measured.columns)]
+    """All there is to say of ``cells``, those of the ``wanted`` ones whose files are here.
+
+    Results come from metrics alone, and so have a number wherever a cell was measured.
+    """
+    numbers = results.with_blanks(results.read_metrics(measured(wanted)), wanted)
+    table = results.select(numbers, config.metrics, "report.metrics")
+    few = [*config.summary, *(name for name in ("gamma", "beta") if name in numbers.columns)]
     tested = significance(cells, config, seed)
     manifests = {c.dataset: read_json(Dataset(c.dataset).split / "manifest.json") for c in cells}
     plots = {
@@ -56,7 +60,7 @@ def assemble(
     return Report(
         findings=findings(tested, table, config, manifests[cells[0].dataset]["protocol"]),
         results=table,
-        summary=results.summary(results.select(measured, few, "report.summary")),
+        summary=results.summary(results.select(numbers, few, "report.summary")),
         tested=tested,
         validation=results.validation(cells),
         searched=searched(cells),
@@ -68,7 +72,7 @@ def assemble(
 
 
 def write(report: Report, place: Path) -> None:
-    page = html(report)
+    page = html(report, up="../" * len(place.parts))
     first = textwrap.fill(report.findings[0], 100)
     write_csv(place / "results.csv", report.results)
     write_text(place / "results.md", f"{first}\n\n{results.markdown(report.results)}")

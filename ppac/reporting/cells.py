@@ -7,6 +7,7 @@ the axes of params.yaml alone say what is reported.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from ppac.core.config import FILE
 from ppac.core.errors import Problem
@@ -34,12 +35,17 @@ def configured(
     return found
 
 
+def files_of(cell: Cell) -> list[Path]:
+    """What the report reads of every cell."""
+    paths = [cell.metrics, cell.tuned, cell.surface, cell.per_user, cell.top]
+    return [*paths, cell.curve] if cell.learner == cell else paths
+
+
 def require(wanted: Sequence[Cell], sweeps: Sequence[Cell] = ()) -> None:
     """Every file the report reads, before any is read: a report is whole or not at all."""
     paths = []
     for cell in wanted:
-        paths += [cell.metrics, cell.tuned, cell.surface, cell.per_user, cell.top]
-        paths += [cell.curve] if cell.learner == cell else []
+        paths += files_of(cell)
         paths += [cell.swept, cell.front] if cell in sweeps else []
     for place in map(Dataset, dict.fromkeys(cell.dataset for cell in wanted)):
         paths += [place.popularity / "gp.parquet", place.titles]
@@ -52,9 +58,15 @@ def require(wanted: Sequence[Cell], sweeps: Sequence[Cell] = ()) -> None:
         raise Problem(f"{missing[0]} is missing{more}: run `dvc repro`, which writes it.")
 
 
+def measured(wanted: Iterable[Cell]) -> list[Cell]:
+    """Those of them that were run to their end, here or where their metrics were committed."""
+    return [cell for cell in wanted if cell.metrics.is_file()]
+
+
 def present(wanted: Sequence[Cell]) -> list[Cell]:
-    """Those of them that were run to their end."""
-    there = [cell for cell in wanted if cell.metrics.is_file()]
+    """Those of them whose every file is here: Git brings metrics along, and only those."""
+    there = [cell for cell in wanted if all(path.is_file() for path in files_of(cell))]
     if not there:
-        raise Problem(f"{wanted[0].metrics} is missing, as are all others: run `dvc repro`.")
+        first = next(path for path in files_of(wanted[0]) if not path.is_file())
+        raise Problem(f"{first} is missing, and no other cell is whole: run `dvc repro`.")
     return there

@@ -41,9 +41,9 @@ SURFACE = pl.Schema(
 )
 
 
-def read_columns(path: Path) -> pl.DataFrame:
+def read_columns(path: Path, typed: bool = True) -> pl.DataFrame:
     try:
-        return pl.read_csv(path, infer_schema_length=None)
+        return pl.read_csv(path, infer_schema=typed, infer_schema_length=None)
     except (pl.exceptions.ComputeError, pl.exceptions.NoDataError) as error:
         raise Problem(f"{path} is not a readable CSV file: {error}") from None
 

@@ -53,8 +53,11 @@ class Report:
     config: ReportConfig
 
 
-def html(report: Report) -> str:
-    """The page: what was found, the numbers, the pictures, and how to get them again."""
+def html(report: Report, up: str) -> str:
+    """The page: what was found, the numbers, the pictures, and how to get them again.
+
+    The pipeline's folder, where numbers come from, is ``up`` from where the page lies.
+    """
     first, *others = report.findings
     contents = " ".join(f"<a href='#{place}'>{name}</a>" for place, name in CONTENTS.items())
     parts = [
@@ -62,10 +65,10 @@ def html(report: Report) -> str:
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
         f"<title>ppac: {escape(', '.join(report.manifests))}</title>",
         f"<style>{beside('page.css')}</style>\n</head>\n<body>\n<h1>{escape(first)}</h1>",
-        *results_section(report.results),
+        *results_section(report.results, up),
         *(f"<p>{escape(text)}</p>" for text in others),
         f"<nav>{contents}</nav>",
-        *sections.weights(report.plots["front"]),
+        *sections.weights(report.plots["front"], up),
         *luck_section(report.tested, report.config),
         *sections.lists(report.plots["examples"]),
         *sections.validation(report.validation),
@@ -73,14 +76,14 @@ def html(report: Report) -> str:
         *sections.surfaces(report.plots["surface"], report.validation),
         *sections.head_tail(report.plots["head_tail"]),
         *sections.gallery(report.figures),
-        *origin_section(report.manifests),
+        *origin_section(report.manifests, up),
         f"<script>{script()}</script>",
         "</body>\n</html>\n",
     ]
     return "\n".join(parts)
 
 
-def results_section(results: pl.DataFrame) -> Iterable[str]:
+def results_section(results: pl.DataFrame, up: str) -> Iterable[str]:
     metrics = results.columns[len(KEY) :]
     lower = [label(name) for name in metrics if direction(name) < 0]
     yield "<h2 id='results'>Results</h2>"
@@ -90,7 +93,7 @@ def results_section(results: pl.DataFrame) -> Iterable[str]:
     for dataset, part in by_dataset(results):
         columns = {name: [escape(text) for text in part[name]] for name in KEY[1:]}
         for metric in metrics:
-            files = [f"../{Cell(*row).metrics}" for row in part.select(KEY).iter_rows()]
+            files = [f"{up}{Cell(*row).metrics}" for row in part.select(KEY).iter_rows()]
             top, texts = best(part, metric), linked(shown(part, metric), files)
             columns[label(metric)] = [
                 f"<b>{text}</b>" if value is not None and value == top else text
@@ -143,13 +146,13 @@ def comparisons(tested: pl.DataFrame, sure: str) -> str:
     return table(columns, left=len(KEY) + 1)
 
 
-def origin_section(manifests: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
+def origin_section(manifests: Mapping[str, Mapping[str, Any]], up: str) -> Iterable[str]:
     yield "<h2 id='origin'>How this was made</h2>"
     yield "<p>By a DVC pipeline: download, split, neighbours, popularity, train, tune, evaluate, "
     yield "report. Weights are chosen on validation; the test is read once, by evaluate.</p>"
     facts = ("protocol", "users", "items", "interactions", "train", "valid", "test", "random")
     columns = {"dataset": [escape(name) for name in manifests]}
-    files = [f"../{Dataset(name).split}/manifest.json" for name in manifests]
+    files = [f"{up}{Dataset(name).split}/manifest.json" for name in manifests]
     for fact in facts:
         values = [found.get(fact) for found in manifests.values()]
         texts = [f"{v:,}" if isinstance(v, int) else escape(str(v or "-")) for v in values]

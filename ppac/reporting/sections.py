@@ -17,7 +17,7 @@ from ppac.reporting.results import BASE, KEY, label, shown
 from ppac.reporting.tradeoff import ACCURACY, METRICS, POPULARITY, titled
 
 
-def weights(front: pl.DataFrame) -> Iterable[str]:
+def weights(front: pl.DataFrame, up: str) -> Iterable[str]:
     """Which gamma?"""
     charts = tradeoff.by_base(front)
     if not charts:
@@ -40,10 +40,10 @@ def weights(front: pl.DataFrame) -> Iterable[str]:
         yield figure(f"{dataset}, {base}", drawn, line, source="plots/front.csv")
     yield "</div></div>"
     for dataset, part in by_dataset(front):
-        yield from choices(dataset, part)
+        yield from choices(dataset, part, up)
 
 
-def choices(dataset: str, rows: pl.DataFrame) -> Iterable[str]:
+def choices(dataset: str, rows: pl.DataFrame, up: str) -> Iterable[str]:
     """The few points that most people want, with their commands."""
     swept = rows.filter(kind="weights").select("base", "method").unique(maintain_order=True)
     found = [tradeoff.choices(rows.filter(base=b, method=m)) for b, m in swept.iter_rows()]
@@ -58,7 +58,7 @@ def choices(dataset: str, rows: pl.DataFrame) -> Iterable[str]:
     files = []
     for base, method, kind in table_rows.select("base", "method", "kind").iter_rows():
         cell = Cell(dataset, base, method)
-        files.append(f"../{cell.front if kind == 'weights' else cell.metrics}")
+        files.append(f"{up}{cell.front if kind == 'weights' else cell.metrics}")
     for metric in METRICS:
         columns[label(metric)] = linked(shown(table_rows, metric), files)
     yield "<p class='dim'>A command sets the weights of every base model, whose scores differ in "

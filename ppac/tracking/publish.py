@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from ppac.core.config import project_root
 from ppac.layout import Cell
 from ppac.tracking.mlflow_store import opened
 from ppac.tracking.record import commit, dvc_tags
@@ -24,14 +25,15 @@ COLUMNS = {
 
 
 def publish(datasets: Iterable[str], folder: Path, finding: str) -> None:
-    """Show the report beside the runs it is about; a later one takes its place."""
+    """Show the report beside the runs it is about; a later one of the same folder replaces it."""
     whose = os.environ.get("DVC_EXP_NAME") or OWN
-    name = "report" if whose == OWN else f"report {whose}"
+    place = str(folder.resolve().relative_to(project_root(Path.cwd())))
+    name = place if whose == OWN else f"{place} {whose}"
     for dataset in datasets:
         cell = Cell(dataset, name, "")
         try:
             with opened(cell) as store:
-                known = store.runs(REPORT, whose)
+                known = [run for run in store.runs(REPORT, whose) if run.info.run_name == name]
                 note = f"{finding}\n\nOpen `index.html` under Artifacts."
                 tags = {REPORT: whose, "mlflow.note.content": note, **dvc_tags()}
                 tags |= {"mlflow.source.git.commit": commit()}
@@ -91,5 +93,6 @@ def links(server: str) -> list[str]:
                 two = f"runs={quote(ids)}&experiments={quote(json.dumps([found.experiment_id]))}"
                 lines.append(f"  {base} before and after: {server}/#/compare-runs?{two}")
         for run in client.search_runs([found.experiment_id], f"tags.`{REPORT}` = '{OWN}'"):
-            lines.append(f"  the report: {here}/runs/{run.info.run_id}/artifacts/index.html")
+            page = f"{here}/runs/{run.info.run_id}/artifacts/index.html"
+            lines.append(f"  {run.info.run_name}: {page}")
     return lines

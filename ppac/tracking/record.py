@@ -19,7 +19,7 @@ LONGEST = 6000  # characters MLflow keeps of a parameter
 
 READING = (
     "Sort by `ndcg_at_50` (the intervened test); `random_ndcg_at_50` is its price, `arp_at_50` how "
-    "popular lists are. Tick two runs and press Compare; the run `report` has the page."
+    "popular lists are. Tick two runs and press Compare; a run named `report` has the page."
 )
 
 Points = dict[tuple[str, int], float]  # (metric, step) -> value
