@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ppac.core.errors import Problem
+from ppac.splitting.balancing import water_fill
 from ppac.splitting.pairs import implicit
-from ppac.splitting.protocols import SplitConfig, divide, manifest, tables, water_fill
+from ppac.splitting.protocols import SplitConfig, divide, manifest, tables
 
 CONFIG = SplitConfig(
     threshold=3,

@@ -15,12 +15,11 @@ import polars as pl
 from ppac.core.config import FILE
 from ppac.core.errors import Problem, nearest
 from ppac.core.interactions import PARTS
+from ppac.splitting.balancing import distinct, quota_facts, take_balanced
 from ppac.splitting.pairs import Pairs, at_least, implicit
 from ppac.splitting.parts import BOTH, RANDOM, TEST, TRAIN, VALID, Split, SplitConfig, parts_of
+from ppac.splitting.released import released
 from ppac.splitting.temporal import dated, temporal
-
-IN_TEST = 0.95  # share of the balanced test's pairs that the authors' validation files hold
-STRATA = 10  # of items by popularity, alike in validation and in the authors' test
 
 
 def keep_everyone(pairs: Pairs, rng: np.random.Generator) -> np.ndarray:
@@ -34,54 +33,6 @@ def keep_everyone(pairs: Pairs, rng: np.random.Generator) -> np.ndarray:
         _, first = np.unique(ids[order], return_index=True)
         kept[order[first]] = True
     return kept
-
-
-def water_fill(capacity: np.ndarray, wanted: int) -> int:
-    """The quota q at which items giving min(q, capacity) come nearest to ``wanted`` in all.
-
-    >>> water_fill(np.array([1, 3, 10]), 6)  # 1 + 2 + 2 = 5, 1 + 3 + 3 = 7: the lower one
-    2
-    """
-    low, high = 0, int(capacity.max(initial=0))
-    while low < high:  # the largest quota that gives at most what is wanted
-        middle = (low + high + 1) // 2
-        if np.minimum(capacity, middle).sum() <= wanted:
-            low = middle
-        else:
-            high = middle - 1
-    below = int(np.minimum(capacity, low).sum())
-    above = int(np.minimum(capacity, low + 1).sum())
-    return low + 1 if above - wanted < wanted - below else low
-
-
-def take_balanced(
-    pairs: Pairs,
-    free: np.ndarray,
-    capacity: np.ndarray,
-    wanted: int,
-    rng: np.random.Generator,
-) -> tuple[np.ndarray, int]:
-    """Up to a quota of each item's free interactions, drawn at random.
-
-    ``free`` marks what may be drawn, ``capacity`` how much each item may give.
-    """
-    candidates, place = in_rounds(pairs, free, rng)
-    items = pairs.item[candidates]
-    counts = np.bincount(items, minlength=len(capacity))
-    quota = water_fill(np.minimum(capacity, counts), wanted)
-    return candidates[place < np.minimum(quota, capacity)[items]], quota
-
-
-def in_rounds(
-    pairs: Pairs, free: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """The free pairs at random, item after item, and each one's place 0, 1, 2, ... in its item."""
-    candidates = rng.permutation(np.flatnonzero(free))
-    candidates = candidates[np.argsort(pairs.item[candidates], kind="stable")]
-    items = pairs.item[candidates]
-    counts = np.bincount(items, minlength=len(pairs.items))
-    starts = np.cumsum(counts) - counts
-    return candidates, np.arange(len(candidates)) - starts[items]
 
 
 def balanced(pairs: Pairs, config: SplitConfig, rng: np.random.Generator) -> Split:
@@ -118,60 +69,6 @@ def random(pairs: Pairs, config: SplitConfig, rng: np.random.Generator) -> Split
     return Split(parts_of(where), ["train", "valid"], {})
 
 
-def released(pairs: Pairs, config: SplitConfig, rng: np.random.Generator) -> Split:
-    """The authors' train and balanced test; validation is what neither of them touches.
-
-    It is a sample of their biased test minus their balanced test (see ``like_test``). The
-    random test is their biased test without that validation, so it contains the balanced test.
-    Only train is masked at test, as the authors do: masking validation too would flatter us.
-
-    ``config.validation`` can ask for what the authors do instead, to measure what it is worth:
-    a validation set inside the test (theirs is a sample of its lines), or the test itself.
-    """
-    if pairs.released is None:
-        raise Problem("protocol 'released' needs the authors' test files: see docs/protocol.md.")
-    where = np.choose(pairs.released, [TRAIN, RANDOM, BOTH])
-    if config.validation != "apart":
-        parts = parts_of(where)
-        share = IN_TEST if config.validation == "in_test" else 1
-        chosen = rng.permutation(parts["test"])[: round(share * len(parts["test"]))]
-        return Split(parts | {"valid": np.sort(chosen)}, ["train"], {}, disjoint=False)
-    taken, quota = like_test(pairs, where, rng)
-    where[taken] = VALID
-    return Split(parts_of(where), ["train"], {"valid": quota})
-
-
-def like_test(
-    pairs: Pairs, where: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray, dict[str, float]]:
-    """Of what the authors' test leaves, a sample with items as popular in train as the test's.
-
-    The test admits items with enough held-out interactions only: 499 of 3,533 movies on
-    MovieLens-1M, none of them rare. What is left, balanced over all items, would be of rarer
-    ones, and weights chosen there would take more from popular items than the test likes. So
-    each tenth of the test, by its items' train counts, stands for a stratum of items, each
-    stratum gives the same share of validation, and items in it as equally as they can.
-    """
-    counts = np.bincount(pairs.item[where == TRAIN], minlength=len(pairs.items))
-    popular = counts[pairs.item]
-    of_test = popular[where == BOTH]
-    edges = np.unique(np.quantile(of_test, np.linspace(0, 1, STRATA + 1)))
-    stratum = np.searchsorted(edges[1:-1], popular, side="right")
-    free = (where == RANDOM) & (popular >= edges[0]) & (popular <= edges[-1])
-    wanted, given = (np.bincount(stratum[some], minlength=STRATA) for some in (where == BOTH, free))
-    there = wanted > 0
-    share = min(1.0, float((given[there] / wanted[there]).min()))  # what every stratum can give
-    taken = []
-    for number in np.flatnonzero(there):
-        candidates, place = in_rounds(pairs, free & (stratum == number), rng)
-        # A round takes one of every item; which items are in the last one is left to chance.
-        by_round = np.lexsort((rng.random(len(place)), place))
-        taken.append(candidates[by_round[: round(share * wanted[number])]])
-    found = np.concatenate(taken)
-    items = distinct(pairs.item[found])
-    return found, {"wanted": int(wanted.sum()), "share": round(share, 4), "items": items}
-
-
 PROTOCOLS: dict[str, Callable[[Pairs, SplitConfig, np.random.Generator], Split]] = {
     "balanced": balanced,
     "released": released,
@@ -206,13 +103,6 @@ def divide(pairs: Pairs, protocol: str, config: SplitConfig, rng: np.random.Gene
     split = PROTOCOLS[protocol](pairs, config, rng)
     check(pairs, split)
     return split
-
-
-def quota_facts(items: np.ndarray, quota: int, wanted: int) -> dict[str, int]:
-    counts = np.bincount(items)
-    reached = int((counts == quota).sum()) if quota else 0
-    contributing = int((counts > 0).sum())
-    return {"quota": quota, "wanted": wanted, "items": contributing, "reached_quota": reached}
 
 
 def check(pairs: Pairs, split: Split) -> None:
@@ -258,11 +148,6 @@ def manifest(pairs: Pairs, split: Split, protocol: str) -> dict[str, Any]:
         "items_held_out": distinct(pairs.item[held]),
         "disjoint": split.disjoint,  # asserted by `check`, or this file would not exist
     }
-
-
-def distinct(numbers: np.ndarray) -> int:
-    """How many different ones there are."""
-    return int(np.count_nonzero(np.bincount(numbers)))
 
 
 def tables(pairs: Pairs, split: Split) -> dict[str, pl.DataFrame]:
