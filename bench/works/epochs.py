@@ -71,6 +71,30 @@ def cornac_bpr(case: str, threads: int) -> Prepared:
     return Prepared(lambda: model.fit(ratings))
 
 
+def ncf_products(case: str, threads: int) -> Prepared:
+    """The matrix products of an epoch of ours-ncf, forward and for both gradients, alone."""
+    import torch
+
+    dim, (first, second) = training.DIM, training.HIDDEN
+    one, two = training.BATCH, 2 * training.BATCH  # rows: users, and positives with negatives
+    layers = [(one, dim, first), (two, dim, first), (two, first, second), (two, second, 1)]
+    random = partial(torch.randn, generator=torch.Generator().manual_seed(data.SEED))
+    products = []
+    for n, a, b in layers:
+        rows, weight, gradient = random(n, a), random(b, a), random(n, b)
+        products += [(rows, weight.T), (gradient.T, rows), (gradient, weight)]
+    # Into the same memory every time: new memory is no part of the arithmetic.
+    rooms = [left @ right for left, right in products]
+    steps = -(-len(data.train(case)) // training.BATCH)
+
+    def epoch() -> None:
+        for _ in range(steps):
+            for (left, right), room in zip(products, rooms, strict=True):
+                torch.mm(left, right, out=room)
+
+    return Prepared(epoch)
+
+
 HEAD = 32  # hidden units of each of PPAC's two heads
 
 
@@ -111,6 +135,13 @@ WORK = Work(
             "recbole",
             against="ours-ncf",
             note="its MLP branch alone, the same layers as ours-ncf; pointwise loss",
+        ),
+        "ncf-products": Contender(
+            ncf_products,
+            "torch",
+            against="ours-ncf",
+            note="the matrix products of ours-ncf and nothing else: what no implementation of it in"
+            " float32 gets below",
         ),
     },
     targets=(
