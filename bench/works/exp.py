@@ -23,13 +23,6 @@ EPOCHS = 2  # training and tuning are no part of what is timed
 GAMMAS = (256, 128, 64, 32, 16, 8, 4, 2, 1, 512, 1024, 2048)
 
 
-STAGES = (  # what another gamma runs again
-    ["evaluate", "--dataset", "gowalla", "--base", "bprmf", "--method", "ppac"],
-    ["evaluate", "--dataset", "gowalla", "--base", "rankers", "--method", "mostpop"],
-    ["report"],
-)
-
-
 def ours(case: str, threads: int) -> Prepared:
     folder, env = reproduced(case)
     gammas = itertools.cycle(GAMMAS)
@@ -37,9 +30,11 @@ def ours(case: str, threads: int) -> Prepared:
 
 
 def stages(case: str, threads: int) -> Prepared:
-    """The same work without DVC."""
+    """The same work without DVC: what another gamma runs again."""
     folder, env = reproduced(case)
-    commands = [[sys.executable, "-m", f"stages.{name}", *rest] for name, *rest in STAGES]
+    cells = (("bprmf", "ppac"), ("rankers", "mostpop"))
+    words = [f"evaluate --dataset {case} --base {b} --method {m}" for b, m in cells]
+    commands = [[sys.executable, "-m", *f"stages.{word}".split()] for word in [*words, "report"]]
     return Prepared(lambda: [call(command, folder, env) for command in commands])
 
 
