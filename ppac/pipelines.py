@@ -2,7 +2,8 @@
 
 DVC cannot include one pipeline file in another, so the root's dvc.yaml is written out for each
 folder: code and shared params are found two folders up, and a param that the folder's own
-params.yaml changes is a dep there too.
+params.yaml changes is a dep there too. What it says in `cells` of a dataset and base model is a
+param of those cells alone.
 
 After every stage DVC reads and writes the whole lock file beside the stage's dvc.yaml. With some
 hundred cells that takes longer than many a stage, so that the stages which are there for every
@@ -19,18 +20,21 @@ A folder with neither has a dvc.yaml of its own, written by hand: a view of what
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from ppac.core.config import FILE, overlay, read_yaml
+from ppac.core.config import CELLS, FILE, overlay, read_yaml
+from ppac.core.errors import Problem
 from ppac.layout import RANKERS
 
 PIPELINE = "dvc.yaml"
 UP = "../../"
+METHOD = '"${item.method}"'
 EVERY_CELL = ("train", "tune", "evaluate", "sweep")
 BESIDE_CELLS = ("titles", "describe", "sweep", "recommend", "report")
 DIFFERENCES = "pipelines/release-differences/differences.yaml"
@@ -73,9 +77,12 @@ def differences(root: Path, text: str) -> dict[Path, str]:
     for name, own in read_yaml(root / DIFFERENCES).items():
         folder = (root / DIFFERENCES).parent / name
         params = overlay(plain | {axis: [] for axis in AXES if axis != "protocol"}, own)
+        params[CELLS] = {
+            d: {b: plain[CELLS][d][b] for b in params["bases"]} for d in params["datasets"]
+        }
         said = yaml.safe_dump(params, sort_keys=False, default_flow_style=None, width=100)
         files[folder / FILE] = DIFFERENT + said
-        files[folder / PIPELINE] = cells_alone(body_of(text, set(params), f"../{UP}"))
+        files[folder / PIPELINE] = cells_alone(body_of(text, params, f"../{UP}"))
     return files
 
 
@@ -86,8 +93,11 @@ def cells_alone(body: str) -> str:
     return HEADER + body.partition("\nplots:\n")[0].rstrip("\n") + "\n"
 
 
-def body_of(text: str, own: Set[str], up: str) -> str:
-    """The root's stages for a folder from which the root is ``up``."""
+def body_of(text: str, own: Mapping[str, Any], up: str) -> str:
+    """The root's stages for a folder whose params.yaml says ``own`` and whose root is ``up``."""
+    for dataset, base in itertools.product(own.get("datasets", []), own.get("bases", [])):
+        if CELLS in own and base not in own[CELLS].get(dataset, {}):
+            raise Problem(f"a pipeline's {FILE} has '{CELLS}', but none for {dataset} and {base}.")
     body = re.sub(r"^(?:#.*\n)+", "", text)
     body = re.sub(rf"([-\[,] )?(?<![\w./])({ABOVE})", rf"\1{up}\2", body)
     return re.sub(r"^( *)params: \[(.*)\]$", lambda m: params(m, own, up), body, flags=re.M)
@@ -138,7 +148,7 @@ def derived(text: str, own: Mapping[str, Any]) -> dict[str, str]:
     apart: tuple[str, ...] = EVERY_CELL
     if own.get("report", {}).get("missing") == "blank":
         apart, text = (*EVERY_CELL, "report"), report_on_each(text, bool(own["rankers"]))
-    body = body_of(text, own.keys(), UP)
+    body = body_of(text, own, UP)
     files: dict[str, str] = {}
     for kind in apart:
         for block in re.findall(rf"^  {kind}[\w-]*:\n(?:    .*\n)+\n?", body, flags=re.M):
@@ -152,11 +162,26 @@ def derived(text: str, own: Mapping[str, Any]) -> dict[str, str]:
     return {PIPELINE: HEADER + body.rstrip("\n") + "\n", **files}
 
 
-def params(found: re.Match[str], own: Set[str], up: str) -> str:
+def params(found: re.Match[str], own: Mapping[str, Any], up: str) -> str:
     """A stage's params: axes are in the folder alone, what it changes is read in both files."""
     indent, names = found[1], found[2].split(", ")
     here = [name for name in names if name.strip('"').split(".")[0] in own]
+    here += [METHOD] * (METHOD in names and has_sections(own))
+    if CELLS in own and {"train", "tune"} & {*names} and '"${item.ranker}"' not in names:
+        here.append(f'"{CELLS}.${{item.dataset}}.${{item.base}}"')
     above = [name for name in names if name not in AXES]
     files = {up + FILE: above, FILE: here}
     lines = [f"{indent}  - {file}: [{', '.join(some)}]" for file, some in files.items() if some]
     return "\n".join([f"{indent}params:", *lines])
+
+
+def has_sections(own: Mapping[str, Any]) -> bool:
+    """Whether the folder has sections of its methods: of all, since DVC tells them by one name."""
+    methods = own.get("methods", [])
+    some = [name for name in methods if name in own]
+    if some and len(some) < len(methods):
+        raise Problem(
+            f"a pipeline's {FILE} has a section '{some[0]}', and of other methods none: DVC would "
+            f"not notice a change of it. Say it under '{CELLS}', or give every method one."
+        )
+    return bool(some)

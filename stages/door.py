@@ -13,7 +13,7 @@ from ppac.core import registry
 from ppac.core.config import FILE, read_params
 from ppac.core.errors import Problem, nearest
 
-SHARED = {"seed", "k", "gamma", "beta", "compute", "search"}
+SHARED = {"seed", "k", "gamma", "beta", "compute", "search", "cells"}
 AXES = {"datasets", "bases", "methods", "variants", "rankers", "protocol"}
 AXES |= {"sweeps", "recommendations"}
 

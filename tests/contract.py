@@ -129,3 +129,8 @@ def declared_params(stage: dict[str, Any]) -> set[str]:
         else:
             names.add(entry)
     return names
+
+
+def shared_params(stage: dict[str, Any]) -> set[str]:
+    """Declared params but for what a folder says of a dataset and base model alone."""
+    return {name for name in declared_params(stage) if not name.startswith("cells.")}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ppac.core.config import Section, overlay, read_params, with_exceptions
+from ppac.core.config import Section, overlay, read_params, section, with_exceptions
 from ppac.core.errors import Problem
 
 
@@ -53,6 +53,35 @@ def test_exceptions_apply_in_order_and_only_where_they_match():
 def test_an_exception_needs_a_reason():
     with pytest.raises(Problem, match="no 'why'"):
         with_exceptions({"exceptions": [{"dataset": "a", "lr": 1}]}, "train", {})
+
+
+def test_cells_have_settings_of_their_own():
+    params = {
+        "toy": {"lr": 1, "l2": 1, "exceptions": [{"base": "mf", "l2": 2, "why": "x"}]},
+        "cells": {"a": {"mf": {"toy": {"lr": 5}, "why": "y"}, "ncf": {}}},
+    }
+    assert section(params, "toy", {"dataset": "a", "base": "mf", "method": "m"}) == {
+        "lr": 5,
+        "l2": 2,
+    }
+    for other in ({"dataset": "a", "base": "ncf"}, {"dataset": "b", "base": "ncf"}, {}):
+        assert section(params, "toy", other) == {"lr": 1, "l2": 1}
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"toy": {"lr": 5}}, r"'cells\.a\.mf' has no 'why'"),
+        (
+            {"tyo": {"lr": 5}, "why": "x"},
+            r"section 'cells\.a\.mf\.tyo'; did you mean 'toy'",
+        ),
+    ],
+)
+def test_a_cells_settings_need_a_reason_and_a_section(entry, message):
+    params = {"toy": {"lr": 1}, "cells": {"a": {"mf": entry}}}
+    with pytest.raises(Problem, match=message):
+        section(params, "toy", {"dataset": "a", "base": "mf"})
 
 
 def test_overlay_is_deep_and_leaves_its_inputs_alone():

@@ -22,10 +22,12 @@ from contract import (
     code_of,
     declared_code,
     declared_params,
+    shared_params,
     stages_of,
 )
 
 from ppac.__main__ import readme
+from ppac.core.errors import Problem
 from ppac.pipelines import AXES, BESIDE_CELLS, EVERY_CELL, derived, differences
 from ppac.reporting.numbers import fill
 from stages import door
@@ -194,7 +196,7 @@ def test_other_pipelines_repeat_the_roots_stages(pipeline):
         twin = root[name]
         assert stage["cmd"] == twin["cmd"]
         assert [dep.removeprefix("../../") for dep in stage["deps"]] == twin["deps"]
-        assert declared_params(stage) == declared_params(twin)
+        assert shared_params(stage) == declared_params(twin)
         assert (stage.get("outs"), stage.get("metrics")) == (twin.get("outs"), twin.get("metrics"))
     own = yaml.safe_load((pipeline / "params.yaml").read_text())
     files = derived((ROOT / "dvc.yaml").read_text(), own)
@@ -254,13 +256,18 @@ def test_differences_of_the_release_are_trained_as_released_is():
             for name, stage in stages.items():
                 code = declared_code(stage, path.parent)
                 assert code == declared_code(stages_of(ROOT)[name], ROOT)
-                assert declared_params(stage) == declared_params(stages_of(ROOT)[name])
+                assert shared_params(stage) == declared_params(stages_of(ROOT)[name])
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES[1:], ids=lambda path: path.name)
 def test_a_pipelines_own_params_are_declared(pipeline):
-    """A key that a folder's params.yaml overrides must re-run the stages that read it."""
+    """A key that a folder's params.yaml overrides must re-run the stages that read it.
+
+    A method's section is told by the method's name, which every method of the folder has to have.
+    """
     own = set(yaml.safe_load((pipeline / "params.yaml").read_text()))
+    by_name = {path.stem for kind in FOUND_BY_NAME for path in ROOT.glob(f"ppac/{kind}/*.py")}
+    assert not own & by_name
     for name, stage in stages_of(pipeline).items():
         read = {param.split(".")[0] for param in declared_params(stage)}
         local = {
@@ -269,6 +276,24 @@ def test_a_pipelines_own_params_are_declared(pipeline):
             for param in (entry.get("params.yaml", []) if isinstance(entry, dict) else [])
         }
         assert (own & read) - set(AXES) <= local, name
+        own_cells = "cells" in own and kind(name) in ("train", "tune") and "base" in stage["matrix"]
+        assert ("cells" in local) == own_cells, name
+
+
+def test_a_section_of_some_methods_is_refused():
+    """DVC has one name for the sections of all methods, and would look for the others' in vain."""
+    text = 'stages:\n  train:\n    params: [seed, train, "${item.method}"]\n'
+    own = {"bases": ["mf"], "methods": ["base", "ppac"], "ppac": {"alpha": 1}}
+    with pytest.raises(Problem, match="a section 'ppac', and of other methods none"):
+        derived(text, own)
+    whole = derived(text, own | {"base": {}})["mf/train/dvc.yaml"]
+    assert '- params.yaml: ["${item.method}"]' in whole
+
+
+def test_cells_of_a_pipeline_are_all_there():
+    own = {"datasets": ["a"], "bases": ["mf", "ncf"], "cells": {"a": {"mf": {}}}}
+    with pytest.raises(Problem, match="none for a and ncf"):
+        derived("stages:\n", own)
 
 
 def test_modules_and_functions_stay_small():

@@ -20,6 +20,8 @@ from ppac.core.errors import Problem, nearest
 
 FILE = "params.yaml"
 CELL_AXES = ("dataset", "base", "method")
+CELLS = "cells"  # sections of one dataset and base model: `cells.ml-1m.bprmf.train`
+WHY = "why"
 SEARCH = "search"  # in any section: values to try for its keys, see ppac/training/search.py
 
 
@@ -30,7 +32,7 @@ class Section(BaseModel):
 
     @classmethod
     def read(cls, params: Mapping[str, Any], name: str, **cell: str) -> Self:
-        """The section called ``name``, with the exceptions that apply to ``cell``."""
+        """The section called ``name``, with what applies to ``cell`` alone."""
         values = section(params, name, cell)
         return cls.check({key: value for key, value in values.items() if key != SEARCH}, name)
 
@@ -60,7 +62,7 @@ def section(params: Mapping[str, Any], name: str, cell: Mapping[str, str]) -> di
     values = params[name] if params[name] is not None else {}
     if not isinstance(values, Mapping):
         raise Problem(f"{FILE}: '{name}' must be a section with keys, not {values!r}.")
-    return with_exceptions(values, name, cell)
+    return with_exceptions(values, name, cell) | of_cell(params, name, cell)
 
 
 def with_exceptions(
@@ -77,12 +79,36 @@ def with_exceptions(
     """
     result = {key: value for key, value in values.items() if key != "exceptions"}
     for entry in values.get("exceptions") or []:
-        if not isinstance(entry, Mapping) or not entry.get("why"):
+        if not isinstance(entry, Mapping) or not entry.get(WHY):
             raise Problem(f"{FILE}: an entry of '{name}.exceptions' has no 'why': {entry!r}.")
         matches = {key: entry[key] for key in CELL_AXES if key in entry}
         if all(cell.get(key) == value for key, value in matches.items()):
-            result |= {k: v for k, v in entry.items() if k not in (*CELL_AXES, "why")}
+            result |= {k: v for k, v in entry.items() if k not in (*CELL_AXES, WHY)}
     return result
+
+
+def of_cell(params: Mapping[str, Any], name: str, cell: Mapping[str, str]) -> dict[str, Any]:
+    """What ``cells`` says of a section for the cell's dataset and base model.
+
+    An exception is a part of its section, on which every cell's stages depend; this is not, so
+    that settings of one dataset and base model leave what others were trained with as it was.
+
+    >>> params = {"train": {}, "cells": {"ml-1m": {"ncf": {"train": {"lr": 0.1}, "why": "slow"}}}}
+    >>> of_cell(params, "train", {"dataset": "ml-1m", "base": "ncf", "method": "ppac"})
+    {'lr': 0.1}
+    """
+    place = [cell.get(axis, "") for axis in CELL_AXES[:2]]
+    if CELLS not in params:
+        return {}
+    values: Any = params[CELLS]
+    for key in place:
+        values = values.get(key) or {}
+    where = ".".join([CELLS, *place])
+    if values and not values.get(WHY):
+        raise Problem(f"{FILE}: '{where}' has no '{WHY}'.")
+    for key in values.keys() - params.keys() - {WHY}:
+        raise Problem(f"{FILE}: unknown section '{where}.{key}'; {nearest(key, params)}.")
+    return dict(values.get(name) or {})
 
 
 def read_params(folder: Path) -> dict[str, Any]:
