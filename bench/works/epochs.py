@@ -71,13 +71,10 @@ def cornac_bpr(case: str, threads: int) -> Prepared:
     return Prepared(lambda: model.fit(ratings))
 
 
-def ncf_products(case: str, threads: int) -> Prepared:
-    """The matrix products of an epoch of ours-ncf, forward and for both gradients, alone."""
+def products_alone(layers: Sequence[tuple[int, int, int]], case: str, threads: int) -> Prepared:
+    """The matrix products of an epoch with layers (rows, from, to), forward and back, alone."""
     import torch
 
-    dim, (first, second) = training.DIM, training.HIDDEN
-    one, two = training.BATCH, 2 * training.BATCH  # rows: users, and positives with negatives
-    layers = [(one, dim, first), (two, dim, first), (two, first, second), (two, second, 1)]
     random = partial(torch.randn, generator=torch.Generator().manual_seed(data.SEED))
     products = []
     for n, a, b in layers:
@@ -85,35 +82,63 @@ def ncf_products(case: str, threads: int) -> Prepared:
         products += [(rows, weight.T), (gradient.T, rows), (gradient, weight)]
     # Into the same memory every time: new memory is no part of the arithmetic.
     rooms = [left @ right for left, right in products]
-    steps = -(-len(data.train(case)) // training.BATCH)
 
     def epoch() -> None:
-        for _ in range(steps):
+        for _ in range(steps(case)):
             for (left, right), room in zip(products, rooms, strict=True):
                 torch.mm(left, right, out=room)
 
     return Prepared(epoch)
 
 
+def adam_alone(case: str, threads: int) -> Prepared:
+    """Adam over both tables, with gradients that are there already."""
+    import torch
+
+    from ppac.training.adam import Adam
+
+    train = data.train(case)
+    tables = [
+        torch.nn.Parameter(torch.ones(n, training.DIM)) for n in (train.n_users, train.n_items)
+    ]
+    for table in tables:
+        table.grad = torch.ones_like(table)
+    adam = Adam(tables, training.RATE)
+    return Prepared(lambda: [adam.step() for _ in range(steps(case))])
+
+
+def steps(case: str) -> int:
+    return -(-len(data.train(case)) // training.BATCH)
+
+
 HEAD = 32  # hidden units of each of PPAC's two heads
+ONE, TWO = training.BATCH, 2 * training.BATCH  # rows: users, and positives with negatives
+DIM, (FIRST, SECOND) = training.DIM, training.HIDDEN
+NCF = ((ONE, DIM, FIRST), (TWO, DIM, FIRST), (TWO, FIRST, SECOND), (TWO, SECOND, 1))
+HEADS = ((ONE, DIM, HEAD), (TWO, DIM, 2 * HEAD))
 
 
-def products(sizes: Sequence[tuple[float, int, int]]) -> float:
-    """Thousands of operations of layers (rows, from, to), forward and for both gradients."""
-    return sum(6 * rows * n * m for rows, n, m in sizes) / 1000
+WHOLE = ((TWO, 2 * DIM, FIRST), *NCF[2:])  # NCF with its first layer in one piece
+
+
+def thousands(layers: Sequence[tuple[int, int, int]]) -> float:
+    """Operations of a train pair and its negative, forward and for both gradients."""
+    return sum(6 * rows * n * m for rows, n, m in layers) / training.BATCH / 1000
 
 
 def where_time_goes(records: Sequence[Record]) -> list[str]:
-    """What no implementation gets around: the arithmetic of a train pair and its negative."""
-    dim, (first, second) = training.DIM, training.HIDDEN
-    rest = [(2, first, second), (2, second, 1)]
-    split = products([(1, dim, first), (2, dim, first), *rest])  # the user's half once for both
-    whole = products([(2, 2 * dim, first), *rest])
-    heads = products([(1, dim, HEAD), (2, dim, 2 * HEAD), (2, 2 * HEAD, 1)])
+    """What no implementation gets around, and what was tried."""
+    split, whole, heads = thousands(NCF), thousands(WHOLE), thousands(HEADS)
     return [
         f"A pair's matrix products are {split:.0f} thousand operations in ours-ncf and {whole:.0f}"
         f" in recbole-neumf: {whole / split:.2f} times, at one speed of products. PPAC's heads are"
-        f" {heads:.0f} thousand; BPRMF, which moves memory, has no products at all."
+        f" {heads:.0f} thousand; BPRMF, which moves memory, has no products at all: whatever makes"
+        " it faster makes PPAC dearer in comparison.",
+        "",
+        "Tried for BPRMF and left out, because turns with and without showed no gain: moving rows"
+        " when they are read, step by step or with one root for all the steps a row has missed"
+        " (reading rows in random order, also with prefetching, costs what passing over all of them"
+        " does); gradients kept in place of new tables; adding gradients on two threads.",
     ]
 
 
@@ -136,8 +161,16 @@ WORK = Work(
             against="ours-ncf",
             note="its MLP branch alone, the same layers as ours-ncf; pointwise loss",
         ),
+        "adam-alone": Contender(
+            adam_alone, note="of ours-bprmf: Adam over both tables, which is most of what it does"
+        ),
+        "heads-products": Contender(
+            partial(products_alone, HEADS),
+            "torch",
+            note="of ours-ppac-bprmf: the matrix products of its heads, and nothing else",
+        ),
         "ncf-products": Contender(
-            ncf_products,
+            partial(products_alone, NCF),
             "torch",
             against="ours-ncf",
             note="the matrix products of ours-ncf by torch's own product, and nothing else: what is"
