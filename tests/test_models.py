@@ -62,7 +62,7 @@ def test_the_checkerboard(base, method, tmp_path):
     """Half the items are the user's kind and one of them is missing: it must come first."""
     train = checkerboard(50)
     config = TrainConfig(
-        lr=0.02, batch=512, l2=0, epochs=200, patience=99, validate_every=200,
+        lr=0.02, batch=512, l2=0, average=0, epochs=200, patience=99, validate_every=200,
         validate_users=99, checkpoint_seconds=99,
     )  # fmt: skip
     missing = Interactions.of(np.arange(50), np.arange(50), 50, 50)

@@ -19,6 +19,7 @@ from conftest import ROOT
 from safetensors.torch import load_file, save_file
 
 from ppac.training.adam import Adam
+from ppac.training.loop import State, average, with_weights
 
 CELL = ("--dataset", "synthetic", "--base", "bprmf", "--method", "ppac")
 MODEL = "runs/synthetic/bprmf/ppac/train/model.safetensors"
@@ -45,6 +46,7 @@ def test_the_same_seed_gives_the_same_bytes(prepared, base):
 def test_kill_and_run_again_gives_the_bytes_of_an_undisturbed_run(prepared):
     prepared.set("epochs: 10", "epochs: 60")
     prepared.set("batch: 8092", "batch: 256")
+    prepared.set("average: 0 ", "average: 0.5 ")  # a mean over epochs is to be remembered, too
     prepared.ok("train", *CELL)
     undisturbed = model_bytes(prepared)
     (prepared.folder / MODEL).unlink()
@@ -153,6 +155,38 @@ def test_tune_and_evaluate_need_a_matching_model(prepared):
     assert "not a readable model file" in prepared.fails("tune", *CELL)
     path.unlink()
     assert "does not exist: run `dvc repro`" in prepared.fails("tune", *CELL)
+
+
+def test_the_running_mean_counts_the_first_epochs_alike():
+    weights = torch.nn.Linear(1, 1, bias=False)
+    state = State()
+    seen = []
+    for value in (3.0, 6.0, 9.0, 0.0):
+        state.epoch += 1
+        torch.nn.init.constant_(weights.weight, value)
+        average(state, weights, 0.6)
+        seen.append(state.mean["weight"].item())
+    assert seen == pytest.approx([3, 4.5, 0.6 * 4.5 + 0.4 * 9, 0.6 * (0.6 * 4.5 + 0.4 * 9)])
+    with with_weights(weights, state.mean):
+        assert weights.weight.item() == pytest.approx(seen[-1])
+    assert weights.weight.item() == 0
+    with with_weights(weights, {}):
+        assert weights.weight.item() == 0
+
+
+def test_the_mean_of_the_epochs_is_what_is_kept(prepared):
+    """Over one epoch it is that epoch's weights, over more something else."""
+    kept, before = {}, ("epochs: 10", "average: 0 ")
+    for epochs, share in ((1, 0.0), (1, 0.9), (2, 0.0), (2, 0.9)):
+        now = (f"epochs: {epochs}", f"average: {share} ")
+        for old, new in zip(before, now, strict=True):
+            prepared.set(old, new)
+        before = now
+        prepared.ok("train", *CELL)
+        kept[epochs, share] = load_file(prepared.folder / MODEL)["model.user_table"]
+    assert torch.equal(kept[1, 0.0], kept[1, 0.9])
+    half = (kept[1, 0.0] + kept[2, 0.0]) / 2
+    assert torch.allclose(kept[2, 0.9], half, atol=1e-7)
 
 
 def test_adam_is_pytorchs():

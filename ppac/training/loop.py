@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +31,7 @@ class TrainConfig(Section):
     lr: float = Field(gt=0)
     batch: int = Field(gt=0)
     l2: float = Field(ge=0)
+    average: float = Field(ge=0, lt=1)
     epochs: int = Field(gt=0)
     patience: int = Field(gt=0)
     validate_every: int = Field(gt=0)
@@ -49,6 +51,7 @@ class State:
     best: float = -1.0
     stale: int = 0  # validations since the best one
     weights: dict[str, torch.Tensor] = field(default_factory=dict)  # of the best one
+    mean: dict[str, torch.Tensor] = field(default_factory=dict)  # of the epochs' weights, if asked
     curve: list[Row] = field(default_factory=list)
 
 
@@ -82,10 +85,13 @@ def fit(
                     f"training diverged in epoch {state.epoch}: the loss is {loss}. "
                     f"Lower train.lr ({config.lr:g})."
                 )
+            if config.average:
+                average(state, method, config.average)
             row = {"epoch": state.epoch, "loss": loss}
             if state.epoch % config.validate_every == 0 or state.epoch == config.epochs:
-                row |= validate(method, ranking, watched)
-                note_validation(state, method, row)
+                with with_weights(method, state.mean):
+                    row |= validate(method, ranking, watched)
+                    note_validation(state, method, row)
             state.curve.append(row)
             on_epoch(row)
             progress.update()
@@ -139,6 +145,28 @@ def validate(method: Method, ranking: Ranking, watched: Interactions) -> Row:
     neutral = dict(method.neutral)
     scores = score_grid(method, ranking, watched, [neutral]).row(0, named=True)
     return {name: value for name, value in scores.items() if name not in neutral}
+
+
+def average(state: State, method: Method, share: float) -> None:
+    """Move the running mean to the weights of this epoch: ``share`` of it stays, at first less.
+
+    Steps of one size leave weights astray by about that size; their mean is astray by less.
+    """
+    stays = min(share, 1 - 1 / state.epoch)  # at first all epochs count alike
+    for name, value in method.state_dict().items():
+        mean = state.mean.setdefault(name, torch.zeros_like(value))
+        mean.mul_(stays).add_(value, alpha=1 - stays)
+
+
+@contextmanager
+def with_weights(method: Method, weights: dict[str, torch.Tensor]) -> Iterator[None]:
+    """The method with other weights for a while; with its own, if there are none."""
+    own = copy.deepcopy(method.state_dict()) if weights else {}
+    if weights:
+        method.load_state_dict(weights)
+    yield
+    if weights:
+        method.load_state_dict(own)
 
 
 def note_validation(state: State, method: Method, row: Row) -> None:
