@@ -19,6 +19,7 @@ WORKS = (
     "ranking",
     "ncf_ranking",
     "tune",
+    "plus",
     "exp",
     "growth",
 )
