@@ -39,8 +39,9 @@ class TrainConfig(Section):
     checkpoint_seconds: float = Field(ge=0)
 
     def decisive(self) -> dict[str, Any]:
-        """The settings that decide the result: how often it is saved does not."""
-        return self.model_dump(exclude={"checkpoint_seconds"})
+        """The settings that decide the result: how often it is saved does not, nor a mean of none."""
+        idle = set() if self.average else {"average"}
+        return self.model_dump(exclude={"checkpoint_seconds", *idle})
 
 
 @dataclass
