@@ -39,7 +39,7 @@ class TrainConfig(Section):
     checkpoint_seconds: float = Field(ge=0)
 
     def decisive(self) -> dict[str, Any]:
-        """The settings that decide the result: how often it is saved does not, nor a mean of none."""
+        """The settings that decide the result: how often it is saved does not, nor no mean."""
         idle = set() if self.average else {"average"}
         return self.model_dump(exclude={"checkpoint_seconds", *idle})
 
