@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
 import polars as pl
@@ -12,7 +11,7 @@ from ppac.core.files import config_digest, read_json
 from ppac.layout import RANKERS, Cell, Dataset
 from ppac.scoring.trained import read
 from ppac.tracking import track
-from ppac.tracking.record import Record
+from ppac.tracking.record import Record, stage
 
 
 def mirror(cells: Iterable[Cell]) -> None:
@@ -55,8 +54,8 @@ def record_of(cell: Cell) -> Record:
 
 def stage_of(cell: Cell) -> str:
     """The stage that evaluated a cell, in the pipeline that this process runs for."""
-    pipeline, colon, _ = os.environ.get("DVC_STAGE", "").rpartition(":")
+    pipeline, colon, _ = stage().rpartition(":")
     if cell.base == RANKERS:
         return f"{pipeline}{colon}evaluate-rankers@{cell.dataset}-{cell.method}"
-    stage = "evaluate" if cell.learner == cell else "evaluate-variants"
-    return f"{pipeline}{colon}{stage}@{cell.dataset}-{cell.base}-{cell.method}"
+    kind = "evaluate" if cell.learner == cell else "evaluate-variants"
+    return f"{pipeline}{colon}{kind}@{cell.dataset}-{cell.base}-{cell.method}"
