@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from typing import Any
 
 import polars as pl
+from safetensors import SafetensorError, safe_open
 
 from ppac.core.errors import Problem
 from ppac.core.files import config_digest, read_json
 from ppac.layout import RANKERS, Cell, Dataset
-from ppac.scoring.trained import read
 from ppac.tracking import track
 from ppac.tracking.record import Record, stage
 
@@ -37,8 +39,9 @@ def record_of(cell: Cell) -> Record:
     }
     training, curve = "", []
     if learner := cell.learner:
-        facts, _ = read(learner.model, learner)
-        training, params = facts.digest, params | facts.params
+        facts = training_of(learner)
+        training, params = config_digest(facts), params | {"train": facts["train"]}
+        params |= facts["settings"]
         curve = pl.read_csv(learner.curve, infer_schema_length=None).to_dicts()
     return Record(
         cell=cell,
@@ -50,6 +53,18 @@ def record_of(cell: Cell) -> Record:
         tags={"dvc.stage": stage_of(cell)},
         forced={name: metrics[name] for name in tuned if metrics[name] != tuned[name]},
     )
+
+
+def training_of(cell: Cell) -> dict[str, Any]:
+    """The `Facts` of a model file, without torch: its import would take longer than the mirror."""
+    try:
+        with safe_open(cell.model, framework="numpy") as file:
+            facts: dict[str, Any] = json.loads((file.metadata() or {})["ppac"])
+    except (OSError, KeyError, SafetensorError) as error:
+        raise Problem(f"{cell.model} is not a readable model file ({error!r}).") from None
+    if facts["cell"] != str(cell):
+        raise Problem(f"{cell.model} holds {facts['cell']}, not {cell}.")
+    return facts
 
 
 def stage_of(cell: Cell) -> str:
