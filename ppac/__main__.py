@@ -83,7 +83,7 @@ def ui() -> None:
 
 
 def pipelines() -> None:
-    """Write the dvc.yaml of every folder of pipelines/ from the root's."""
+    """Make every folder of pipelines/ a DVC project, its dvc.yaml written from the root's."""
     for path in write_all(Path.cwd()):
         print(path.relative_to(Path.cwd()))
 

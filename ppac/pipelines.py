@@ -3,12 +3,12 @@
 DVC cannot include one pipeline file in another, so the root's dvc.yaml is written out for each
 folder: code and shared params are found two folders up, and a param that the folder's own
 params.yaml changes is a dep there too. What it says in `cells` of a dataset and base model is a
-param of those cells alone.
+param of those cells alone. Each folder is a DVC project: see ppac/projects.py.
 
 After every stage DVC reads and writes the whole lock file beside the stage's dvc.yaml. With some
 hundred cells that takes longer than many a stage, so that the stages which are there for every
 cell have a file for each base model, bprmf/train/dvc.yaml, and with it a small lock file. It also
-gives the cells of a base model a name: `dvc repro -R pipelines/comparison/bprmf`.
+gives the cells of a base model a name: `dvc --cd pipelines/comparison repro -R bprmf`.
 
 Where `report.missing` is `blank`, hardly a machine has run all cells, and one report on all would
 lose what another machine reported. There each dataset and base model has its own.
@@ -31,6 +31,7 @@ import yaml
 from ppac.core.config import CELLS, FILE, overlay, read_yaml
 from ppac.core.errors import Problem
 from ppac.layout import RANKERS
+from ppac.projects import make_projects
 
 PIPELINE = "dvc.yaml"
 UP = "../../"
@@ -53,7 +54,10 @@ DIFFERENT = """\
 
 
 def write_all(root: Path) -> list[Path]:
-    """Every folder of pipelines/ that has a params.yaml gets its pipeline files, and no others."""
+    """Every folder of pipelines/ that has a params.yaml gets its pipeline files, and no others.
+
+    Each folder, one with a pipeline file of its own too, is made a DVC project.
+    """
     text = (root / PIPELINE).read_text(encoding="utf-8")
     files = differences(root, text)
     for path in sorted(root.glob(f"pipelines/*/{FILE}")):
@@ -64,7 +68,7 @@ def write_all(root: Path) -> list[Path]:
     for path, content in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
-    return list(files)
+    return [*files, *make_projects(root)]
 
 
 def differences(root: Path, text: str) -> dict[Path, str]:

@@ -14,15 +14,14 @@ from pathlib import Path
 from conftest import ONE_THREAD, ROOT
 
 RESULTS = re.compile(r"(pipelines/[^/]+/)?(metrics/|report/|([\w-]+/)*dvc\.lock)")  # are one's own
-MANY_CELLS = re.compile(r"pipelines/(released|balanced|release-differences)/")  # DVC reads them all
 
 
 def files_of_the_project() -> list[str]:
-    """What Git has or would add, without results and without folders that take hours to run."""
+    """What Git has or would add, without results."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    names = [name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
-    return [name for name in names if not RESULTS.match(name) and not MANY_CELLS.match(name)]
+    names = [name for name in listed.stdout.splitlines() if (ROOT / name).exists()]
+    return [name for name in names if not RESULTS.match(name)]
 
 
 class Copy:
@@ -32,7 +31,7 @@ class Copy:
         self.folder = folder
         for name in files_of_the_project():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
+            shutil.copy(ROOT / name, folder / name, follow_symlinks=False)
         path = folder / "params.yaml"
         text = path.read_text()
         for old, new in (

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from ppac.core.config import Section, overlay, read_params, section, with_exceptions
+from ppac.core.config import (
+    Section,
+    overlay,
+    project_root,
+    read_params,
+    section,
+    with_exceptions,
+)
 from ppac.core.errors import Problem
 
 
@@ -98,6 +105,23 @@ def test_a_pipeline_folder_overrides_the_root(tmp_path: Path):
     assert read_params(folder) == {"seed": 1, "train": {"lr": 1, "epochs": 9}}
     (folder / "params.yaml").write_text("train: {epochs: 2}\n")
     assert read_params(folder) == {"seed": 1, "train": {"lr": 1, "epochs": 2}}
+
+
+def test_a_pipeline_folder_is_a_project_in_the_repository(tmp_path: Path):
+    """Also in the copy of the repository that an experiment in a folder is run in, below it."""
+    copied = tmp_path / "pipelines/x/.dvc/tmp/exps/1"
+    for root in (tmp_path, copied):
+        for project in (root, root / "pipelines/x"):
+            (project / ".dvc").mkdir(parents=True, exist_ok=True)
+            (project / "params.yaml").touch()
+        for folder in (root, root / "pipelines/x", root / "pipelines/x/runs"):
+            assert project_root(folder) == root
+
+
+def test_a_repository_may_lie_in_a_folder_of_that_name(tmp_path: Path):
+    (tmp_path / "pipelines/mine/.dvc").mkdir(parents=True)
+    (tmp_path / "pipelines/mine/params.yaml").touch()
+    assert project_root(tmp_path / "pipelines/mine") == tmp_path / "pipelines/mine"
 
 
 def test_broken_yaml_names_the_file(tmp_path: Path):

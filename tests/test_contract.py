@@ -333,6 +333,19 @@ def commands(text: str) -> list[str]:
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
+def check_targets(words: list[str], line: str) -> None:
+    """What `dvc repro` is told to run is in the project it is run in: a folder, or a stage."""
+    folder = ROOT / words[words.index("--cd") + 1] if "--cd" in words else ROOT
+    assert (folder / ".dvc/config").is_file(), line
+    for target in words[words.index("repro") + 1 :]:
+        if (folder / target).is_dir() or target.startswith("-"):
+            assert "-R" in words or target.startswith("-"), line
+            continue
+        file, _, stage = target.rpartition(":")
+        stages = yaml.safe_load((folder / (file or "dvc.yaml")).read_text())["stages"]
+        assert stage.split("@")[0] in stages, line
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_commands_in_documents_exist(document):
     """make targets, stages, verbs, params keys and files that a reader is told to use."""
@@ -351,11 +364,9 @@ def test_commands_in_documents_exist(document):
                     assert part in node, line
                     node = node[part]
             if word.startswith("pipelines/"):
-                path, _, stage = word.partition(":")
-                assert (ROOT / path).exists(), line
-                if stage:
-                    stages = yaml.safe_load((ROOT / path).read_text())["stages"]
-                    assert stage.split("@")[0] in stages, line
+                assert (ROOT / word).exists(), line
+        if words[0] == "dvc" and "repro" in words:
+            check_targets(words, line)
         if words[:3] == ["python", "-m", "ppac"] and len(words) > 3:
             assert f'"{words[3]}"' in (ROOT / "ppac/__main__.py").read_text(), line
 

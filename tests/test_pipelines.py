@@ -20,10 +20,23 @@ def copy(tmp_path_factory) -> Copy:
 
 
 def test_the_smoke_pipeline(copy):
-    output = copy.dvc("repro", "pipelines/smoke/dvc.yaml")
+    output = copy.dvc("--cd", "pipelines/smoke", "repro")
     assert ran(output)[-1] == "report"
     assert (copy.folder / "pipelines/smoke/report/index.html").exists()
-    assert not ran(copy.dvc("repro", "pipelines/smoke/dvc.yaml"))
+    assert not ran(copy.dvc("--cd", "pipelines/smoke", "repro"))
+    assert ("pipelines/smoke/report", "FINISHED") in copy.runs()  # in the one store of all
+    assert not [*copy.folder.glob("pipelines/*/mlflow.db")]
+    assert not [*copy.folder.glob("pipelines/*/.dvc/cache")]
+    assert "gamma" in copy.dvc("--cd", "pipelines/smoke", "plots", "show", "--json")
+
+
+def test_an_experiment_in_a_folder(copy):
+    copy.git("add", "-A")
+    copy.git("commit", "-qm", "smoke")
+    another = ["exp", "run", "--temp", "-S", "../../params.yaml:gamma=64"]
+    names = ran(copy.dvc("--cd", "pipelines/smoke", *another))
+    assert {name.split("@")[0].split("-")[0] for name in names} == {"evaluate", "report"}
+    assert ("bprmf/ppac gamma=64", "FINISHED") in copy.runs()
 
 
 TOY = '''"""The base model with all its scores turned round."""
@@ -62,7 +75,7 @@ def test_a_method_is_one_file_and_one_entry(copy):
     small = {"search": {"trials": 2, "epochs": 5}}
     (folder / "params.yaml").write_text(yaml.safe_dump(params | axes | small))
     write_all(copy.folder)  # files for the one base model that is left
-    output = copy.dvc("repro", "pipelines/comparison/dvc.yaml")
+    output = copy.dvc("--cd", "pipelines/comparison", "repro")
     assert {f"{stage}@synthetic-bprmf-toy" for stage in ("train", "tune", "evaluate")} <= {
         *ran(output)
     }
@@ -85,18 +98,18 @@ def test_a_report_on_each_dataset_and_base_and_a_view_of_it(copy):
     axes |= {"sweeps": [], "recommendations": [], "report": {"missing": "blank"}}
     (folder / "params.yaml").write_text(yaml.safe_dump(params | axes))
     write_all(copy.folder)
-    assert "report@synthetic" in ran(copy.dvc("repro", "-R", "pipelines/smoke"))
+    assert "report@synthetic" in ran(copy.dvc("--cd", "pipelines/smoke", "repro", "-R", "."))
     place = folder / "report/synthetic/bprmf"
     assert (place / "index.html").exists()
-    stage = "pipelines/smoke/bprmf/report/dvc.yaml:report@synthetic"
-    assert not ran(copy.dvc("repro", "-s", stage))
+    again = ["--cd", "pipelines/smoke", "repro", "-s", "bprmf/report/dvc.yaml:report@synthetic"]
+    assert not ran(copy.dvc(*again))
     shutil.rmtree(folder / "runs/synthetic/bprmf/base/evaluate")
-    assert "because their runs/ are not here: 1 cell(s)." in copy.dvc("repro", "-s", stage)
+    assert "because their runs/ are not here: 1 cell(s)." in copy.dvc(*again)
     assert "synthetic,bprmf,base,0." in (place / "results.csv").read_text()
     assert "bprmf/base" not in (place / "tables/head_tail.csv").read_text()
     view = copy.folder / "pipelines/motivation/dvc.yaml"
     view.write_text(view.read_text().replace("../released", "../smoke"))
-    copy.dvc("repro", "-s", "pipelines/motivation/dvc.yaml")
+    copy.dvc("--cd", "pipelines/motivation", "repro")
     assert (view.parent / "report/figures/differences-synthetic.svg").exists()
     copy.git("checkout", "-q", ".")
     write_all(copy.folder)

@@ -340,9 +340,10 @@ def test_mirror_folder_comes_first(
 def test_relative_mirror_is_seen_from_the_root(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for folder in (".dvc", "pipelines/x", "mirror/toy"):
+    for folder in (".dvc", "pipelines/x/.dvc", "mirror/toy"):
         (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "params.yaml").touch()
+    for folder in (".", "pipelines/x"):
+        (tmp_path / folder / "params.yaml").touch()
     (tmp_path / "mirror/toy/a.bin").write_bytes(BODY)
     monkeypatch.setenv(MIRROR, "mirror/")
     monkeypatch.chdir(tmp_path / "pipelines/x")

@@ -360,6 +360,25 @@ def test_stage_and_experiments_are_tags(root: Path, monkeypatch: pytest.MonkeyPa
     assert run.data.tags["mlflow.source.git.commit"] == "c0ffee"
 
 
+@pytest.mark.parametrize(
+    ("named", "shown"),
+    [
+        ("report", "pipelines/x/dvc.yaml:report"),
+        ("bprmf/report/dvc.yaml:report@d", "pipelines/x/bprmf/report/dvc.yaml:report@d"),
+    ],
+)
+def test_a_folder_of_pipelines_writes_to_the_one_store(
+    root: Path, monkeypatch: pytest.MonkeyPatch, named: str, shown: str
+) -> None:
+    for project in (root, root / "pipelines/x"):
+        (project / ".dvc").mkdir(parents=True)
+    monkeypatch.setenv("DVC_ROOT", str(root / "pipelines/x"))
+    monkeypatch.setenv("DVC_STAGE", named)
+    record(RECORD)
+    (run,) = runs(root)
+    assert run.data.tags["dvc.stage"] == shown
+
+
 def test_a_shared_training_belongs_to_the_experiment_that_evaluates_it(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

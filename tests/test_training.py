@@ -15,9 +15,14 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, run_script
 from safetensors.torch import load_file, save_file
 
+from ppac.core.errors import Problem
+from ppac.core.files import config_digest
+from ppac.layout import Cell
+from ppac.scoring.trained import Facts, save
+from ppac.tracking.mirror import training_of
 from ppac.training.adam import Adam
 from ppac.training.loop import State, average, with_weights
 
@@ -187,6 +192,23 @@ def test_the_mean_of_the_epochs_is_what_is_kept(prepared):
     assert torch.equal(kept[1, 0.0], kept[1, 0.9])
     half = (kept[1, 0.0] + kept[2, 0.0]) / 2
     assert torch.allclose(kept[2, 0.9], half, atol=1e-7)
+
+
+def test_the_mirror_reads_a_training_without_torch(tmp_path, monkeypatch):
+    """It finds the training's run by a digest, which must be the one that the training had."""
+    cell, other = (Cell("synthetic", "bprmf", method) for method in ("ppac", "base"))
+    facts = Facts(str(cell), {"bprmf": {"dim": 64}, "ppac": {"alpha": 0.1}}, {"lr": 0.01}, {})
+    monkeypatch.chdir(tmp_path)
+    for place in (cell, other):
+        save(place.model, facts, {"weights": torch.zeros(2)})
+    assert config_digest(training_of(cell)) == facts.digest
+    with pytest.raises(Problem, match="holds synthetic/bprmf/ppac, not synthetic/bprmf/base"):
+        training_of(other)
+    other.model.write_bytes(b"garbage")
+    with pytest.raises(Problem, match="not a readable model file"):
+        training_of(other)
+    done = run_script("import sys, stages.report; sys.exit('torch' in sys.modules)")
+    assert done.returncode == 0, "the report waits for the import of torch"
 
 
 def test_adam_is_pytorchs():

@@ -130,7 +130,7 @@ def test_what_draws_writes_its_folder_even_with_nothing_to_draw(source, tmp_path
 
 def test_a_missing_report_is_named(source):
     (source.folder / "report/results.csv").unlink()
-    command = rf"dvc repro -s pipelines/{source.folder.name}/dvc\.yaml:report`"
+    command = rf"dvc --cd pipelines/{source.folder.name} repro -s report`"
     with pytest.raises(Problem, match=rf"results\.csv does not exist: run `{command}"):
         shown(source, "ablation")
 
@@ -171,8 +171,8 @@ def test_reports_without_rows_and_none_at_all(reports):
     for name in ("debiasing", "sensitivity"):
         assert shown(reports, name)[2] == set()
     shutil.rmtree(reports.folder / "report")
-    stage = rf"pipelines/{reports.folder.name}/ncf/report/dvc\.yaml:report@ml-1m"
-    with pytest.raises(Problem, match=rf"does not exist: run `dvc repro -s {stage}`"):
+    stage = rf"pipelines/{reports.folder.name} repro -s ncf/report/dvc\.yaml:report@ml-1m"
+    with pytest.raises(Problem, match=rf"does not exist: run `dvc --cd {stage}`"):
         shown(reports, "motivation")
 
 

@@ -39,14 +39,14 @@ def stages(case: str, threads: int) -> Prepared:
 
 
 def reading(case: str, threads: int) -> Prepared:
-    """What DVC does before, between and after: it reads every pipeline and lock file."""
+    """What DVC does before, between and after: it reads its pipeline and lock files."""
     folder, env = workspace(case), environment()
     return Prepared(lambda: call(["dvc", "stage", "list", "--all"], folder, env))
 
 
 def reproduced(case: str) -> tuple[Path, dict[str, str]]:
     folder, env = workspace(case), environment()
-    call(["dvc", "repro", "--quiet", "dvc.yaml"], folder, env)
+    call(["dvc", "repro", "--quiet"], folder, env)
     return folder, env
 
 
@@ -59,9 +59,9 @@ def workspace(dataset: str) -> Path:
         cwd=data.ROOT, check=True, capture_output=True, text=True,
     ).stdout.splitlines()  # fmt: skip
     for name in listed:
-        if (data.ROOT / name).is_file() and name != "dvc.lock":
+        if (data.ROOT / name).exists() and name != "dvc.lock":
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(data.ROOT / name, folder / name)
+            shutil.copy(data.ROOT / name, folder / name, follow_symlinks=False)
     narrow(folder / "params.yaml", dataset)
     me = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"]
     for command in (["init", "--quiet"], ["add", "."], [*me, "commit", "--quiet", "-m", "bench"]):
@@ -112,7 +112,7 @@ WORK = Work(
             reading,
             "dvc",
             children=True,
-            note="`dvc stage list --all`: DVC's start and one reading of all pipeline files, of"
+            note="`dvc stage list --all`: DVC's start and one reading of the pipeline files, of"
             " which an experiment takes several",
         ),
     },

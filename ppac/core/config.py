@@ -4,7 +4,7 @@ Every module that needs settings defines a `Section` next to the code it configu
 A field without a value in params.yaml, or a value without a field, is a `Problem`.
 
 A pipeline folder may hold a small params.yaml too: it says what that pipeline does
-differently, and everything else comes from the one at the root of the project.
+differently, and everything else comes from the one at the root of the repository.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ppac.core.errors import Problem, nearest
 
 FILE = "params.yaml"
+PIPELINES = "pipelines"  # whose folders are DVC projects of their own
 CELL_AXES = ("dataset", "base", "method")
 CELLS = "cells"  # sections of one dataset and base model: `cells.ml-1m.bprmf.train`
 WHY = "why"
@@ -121,11 +122,17 @@ def read_params(folder: Path) -> dict[str, Any]:
 
 
 def project_root(folder: Path) -> Path:
-    """The nearest folder at or above ``folder`` that is a DVC project."""
+    """The root of the repository: what all its pipelines share is found from there."""
     for candidate in (folder.resolve(), *folder.resolve().parents):
         if (candidate / ".dvc").is_dir() and (candidate / FILE).exists():
-            return candidate
+            return repository(candidate)
     raise Problem(f"{folder} is not inside the project: no folder above it has .dvc and {FILE}.")
+
+
+def repository(project: Path) -> Path:
+    """The root of the repository that a DVC project is in: for a folder of pipelines/, two up."""
+    inside = project.parent.name == PIPELINES and (project.parents[1] / ".dvc").is_dir()
+    return project.parents[1] if inside else project
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -139,7 +139,7 @@ def view(root: Path, name: str) -> str:
     """What a view wrote, and its figures."""
     place = root / "pipelines" / name / "report"
     if not (place / "results.md").is_file():
-        return f"Not run: `dvc repro -s pipelines/{name}/dvc.yaml`."
+        return f"Not run: `dvc --cd pipelines/{name} repro`."
     text = (place / "results.md").read_text(encoding="utf-8").rstrip("\n")
     figures = [path.name for path in sorted(place.glob("figures/*.svg"))]
     lines = [f"![{n[:-4]}](../pipelines/{name}/report/figures/{n})" for n in figures]
@@ -158,7 +158,7 @@ def missing(root: Path, pipeline: str) -> str:
     stage = f"{kind}@{dataset}-{base}-{method}"
     if base == RANKERS:
         stage = f"evaluate-rankers@{dataset}-{method}"
-    command = f"dvc repro pipelines/{pipeline}/{base}/evaluate/dvc.yaml:{stage}"
+    command = f"dvc --cd pipelines/{pipeline} repro {base}/evaluate/dvc.yaml:{stage}"
     return f"{printed.blanks(rows)}\n\nThe first of them:\n\n```sh\n{command}\n```"
 
 

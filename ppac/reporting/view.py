@@ -39,13 +39,13 @@ class Source:
     def read(self, name: str) -> pl.DataFrame:
         params = read_params(self.folder)
         datasets, bases = params["datasets"], params["bases"]
-        places, stage = [Path("report")], "dvc.yaml:report"
+        places, stage = [Path("report")], "report"
         if params["report"]["missing"] == "blank":
             places = [Path("report", dataset, base) for dataset in datasets for base in bases]
             stage = f"{bases[0]}/report/dvc.yaml:report@{datasets[0]}"
         paths = [path for place in places if (path := self.folder / place / name).is_file()]
         if not paths:
-            command = f"dvc repro -s pipelines/{self.folder.resolve().name}/{stage}"
+            command = f"dvc --cd pipelines/{self.folder.resolve().name} repro -s {stage}"
             raise Problem(f"{self.folder / places[0] / name} does not exist: run `{command}`.")
         return together([read_columns(path, typed=False) for path in paths], bases)
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
+import json
 from collections.abc import Iterable
+from typing import Any
 
 import polars as pl
+from safetensors import SafetensorError, safe_open
 
 from ppac.core.errors import Problem
 from ppac.core.files import config_digest, read_json
 from ppac.layout import RANKERS, Cell, Dataset
-from ppac.scoring.trained import read
 from ppac.tracking import track
-from ppac.tracking.record import Record
+from ppac.tracking.record import Record, stage
 
 
 def mirror(cells: Iterable[Cell]) -> None:
@@ -38,8 +39,9 @@ def record_of(cell: Cell) -> Record:
     }
     training, curve = "", []
     if learner := cell.learner:
-        facts, _ = read(learner.model, learner)
-        training, params = facts.digest, params | facts.params
+        facts = training_of(learner)
+        training, params = config_digest(facts), params | {"train": facts["train"]}
+        params |= facts["settings"]
         curve = pl.read_csv(learner.curve, infer_schema_length=None).to_dicts()
     return Record(
         cell=cell,
@@ -53,10 +55,22 @@ def record_of(cell: Cell) -> Record:
     )
 
 
+def training_of(cell: Cell) -> dict[str, Any]:
+    """The `Facts` of a model file, without torch: its import would take longer than the mirror."""
+    try:
+        with safe_open(cell.model, framework="numpy") as file:
+            facts: dict[str, Any] = json.loads((file.metadata() or {})["ppac"])
+    except (OSError, KeyError, SafetensorError) as error:
+        raise Problem(f"{cell.model} is not a readable model file ({error!r}).") from None
+    if facts["cell"] != str(cell):
+        raise Problem(f"{cell.model} holds {facts['cell']}, not {cell}.")
+    return facts
+
+
 def stage_of(cell: Cell) -> str:
     """The stage that evaluated a cell, in the pipeline that this process runs for."""
-    pipeline, colon, _ = os.environ.get("DVC_STAGE", "").rpartition(":")
+    pipeline, colon, _ = stage().rpartition(":")
     if cell.base == RANKERS:
         return f"{pipeline}{colon}evaluate-rankers@{cell.dataset}-{cell.method}"
-    stage = "evaluate" if cell.learner == cell else "evaluate-variants"
-    return f"{pipeline}{colon}{stage}@{cell.dataset}-{cell.base}-{cell.method}"
+    kind = "evaluate" if cell.learner == cell else "evaluate-variants"
+    return f"{pipeline}{colon}{kind}@{cell.dataset}-{cell.base}-{cell.method}"

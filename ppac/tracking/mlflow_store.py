@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from ppac.core.config import project_root
 from ppac.core.files import new_file
 from ppac.layout import Cell
 from ppac.tracking.record import (
@@ -33,6 +32,7 @@ from ppac.tracking.record import (
     equal,
     flat_params,
     joined,
+    root,
     run_name,
 )
 
@@ -179,12 +179,6 @@ def opened(cell: Cell) -> Iterator[Store]:
     with quiet(), FileLock(root() / f"{DATABASE}.lock", timeout=LOCK_SECONDS):
         connected = client(store_uri())
         yield Store(connected, experiment(connected, cell.dataset))
-
-
-def root() -> Path:
-    """The project's folder; for a queued experiment the one it was queued from."""
-    given = os.environ.get("DVC_ROOT")
-    return Path(given) if given else project_root(Path.cwd())
 
 
 def store_uri() -> str:

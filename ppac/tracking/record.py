@@ -11,8 +11,10 @@ import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from ppac.core.config import project_root, repository
 from ppac.layout import RANKERS, Cell
 
 LONGEST = 6000  # characters MLflow keeps of a parameter
@@ -118,10 +120,28 @@ def joined(*lists: str | None) -> str:
     return ",".join(dict.fromkeys(names))
 
 
+def root() -> Path:
+    """The repository's root; for a queued experiment that of the one it was queued from."""
+    given = os.environ.get("DVC_ROOT")
+    return repository(Path(given)) if given else project_root(Path.cwd())
+
+
+def stage() -> str:
+    """The stage this process runs for, as seen from the repository's root.
+
+    DVC names it as seen from its own project, and there is one store for all of them.
+    """
+    name, project = os.environ.get("DVC_STAGE", ""), Path(os.environ.get("DVC_ROOT", ""))
+    folder = project.relative_to(repository(project))
+    if not name or folder == Path():
+        return name
+    return f"{folder / name}" if ":" in name else f"{folder}/dvc.yaml:{name}"
+
+
 def dvc_tags() -> dict[str, str]:
     """The stage and the experiment this process runs in, as DVC tells its commands."""
-    tags = {"dvc.stage": "DVC_STAGE", "dvc.exp": "DVC_EXP_NAME"}
-    return {tag: os.environ[name] for tag, name in tags.items() if os.environ.get(name)}
+    tags = {"dvc.stage": stage(), "dvc.exp": os.environ.get("DVC_EXP_NAME", "")}
+    return {tag: value for tag, value in tags.items() if value}
 
 
 def commit() -> str:
