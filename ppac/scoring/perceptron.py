@@ -38,7 +38,7 @@ def add_hinges(
     bias: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """By runs that are sliced: counted from anywhere but 0, the compiler makes no vectors of them."""
+    """In slices: of a loop that begins anywhere but at 0 the compiler makes no vectors."""
     zero = np.float32(0)
     for run in range(0, out.shape[1], RUN):
         for b in range(len(out)):
