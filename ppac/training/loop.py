@@ -90,9 +90,7 @@ def fit(
                 average(state, method, config.average)
             row = {"epoch": state.epoch, "loss": loss}
             if state.epoch % config.validate_every == 0 or state.epoch == config.epochs:
-                with with_weights(method, state.mean):
-                    row |= validate(method, ranking, watched)
-                    note_validation(state, method, row)
+                row |= judge(state, method, ranking, watched)
             state.curve.append(row)
             on_epoch(row)
             progress.update()
@@ -168,6 +166,14 @@ def with_weights(method: Method, weights: dict[str, torch.Tensor]) -> Iterator[N
     yield
     if weights:
         method.load_state_dict(own)
+
+
+def judge(state: State, method: Method, ranking: Ranking, watched: Interactions) -> Row:
+    """Validation metrics of the weights, or of their mean: kept if they are the best so far."""
+    with with_weights(method, state.mean):
+        row = validate(method, ranking, watched)
+        note_validation(state, method, row)
+    return row
 
 
 def note_validation(state: State, method: Method, row: Row) -> None:
