@@ -103,16 +103,16 @@ def where_time_goes(records: Sequence[Record]) -> list[str]:
     whole, alone = by_case(records, "ours"), by_case(records, "stages")
     lines = [
         f"On {case}, DVC takes {amount(typical(whole[case]) - typical(alone[case]))} s of"
-        f" {amount(typical(whole[case]))}, the stages the rest: `evaluate` mostly for ranking, where"
-        " PPAC's heads are computed for every user and item, and then for starting Python; `report`"
-        " for importing MLflow and writing to it, for drawing and for the tests of significance."
+        f" {amount(typical(whole[case]))}, the stages the rest: `evaluate` mostly for ranking,"
+        " where PPAC's heads are computed for every user and item, and then for starting Python;"
+        " `report` for importing MLflow and writing to it, for drawing and for the tests of significance."
         for case in whole
         if case in alone
     ]
     tried = (
         "What brought it down from minutes: the folders of pipelines/ became DVC projects of their"
-        " own, the loop over the heads' units was given to the compiler in slices, of which it makes"
-        " vectors, and the report no longer imports torch."
+        " own, the loop over the heads' units was given to the compiler in slices, of which it"
+        " makes vectors, and the report no longer imports torch."
     )
     return [*lines, "", tried]
 
