@@ -105,7 +105,7 @@ def where_time_goes(records: Sequence[Record]) -> list[str]:
         f"On {case}, DVC takes {amount(typical(whole[case]) - typical(alone[case]))} s of"
         f" {amount(typical(whole[case]))}, the stages the rest: `evaluate` mostly for ranking,"
         " where PPAC's heads are computed for every user and item, and then for starting Python;"
-        " `report` for importing MLflow and writing to it, for drawing and for testing significance."
+        " `report` for importing MLflow and writing to it, drawing and testing significance."
         for case in whole
         if case in alone
     ]
