@@ -78,7 +78,7 @@ def test_both_heads_score_blocks_as_pairs(train, head):
     net = build(train, "bprmf", "ppac", head=head)
     users, items = net.model.ego()
     with torch.no_grad():
-        block = net.f_pp.block(users[:6], items)
+        block = net.f_pp.block(users[:6], net.f_pp.items_side(items))
         for row in range(6):
             pair = net.f_pp.pair(users[row].expand(len(items), -1), items)
             torch.testing.assert_close(block[row], pair, rtol=1e-4, atol=1e-6)
@@ -167,3 +167,17 @@ def test_both_heads_at_once_are_both_heads(train, lead, batch):
     ours, torchs = (torch.autograd.grad((v * weight).sum(), wanted) for v in (fast, slow))
     for one, other in zip(ours, torchs, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_what_ranking_keeps_of_the_items_is_made_anew_after_training(train):
+    net = build(train, "bprmf", "ppac").eval()
+    users = torch.arange(3)
+    with torch.no_grad():
+        before = net.parts(users, slice(None))
+        net.train()
+        net.model.item_table += 1
+        after = net.eval().parts(users, slice(None))
+        fresh = build(train, "bprmf", "ppac")
+        fresh.load_state_dict(net.state_dict())
+    assert not torch.equal(before, after)
+    torch.testing.assert_close(after, fresh.eval().parts(users, slice(None)))

@@ -109,11 +109,12 @@ class Factored(Method):
     def p_hat(self, users: Tensor, items: slice) -> Tensor:
         """Learned personal popularity of users (B,) and items, (B, n)."""
         left, right = self.inputs()
-        return torch.sigmoid_(self.f_pp.block(left[users], right[items]))
+        side = self.once("items' side", lambda: self.f_pp.items_side(right))
+        return torch.sigmoid_(self.f_pp.block(left[users], side[:, items]))
 
     def g_hat(self, items: slice) -> Tensor:
         """Learned global popularity of items, (n,)."""
-        return torch.sigmoid_(self.f_gp(self.inputs()[1][items]))
+        return self.once("g_hat", lambda: torch.sigmoid_(self.f_gp(self.inputs()[1])))[items]
 
     def inputs(self) -> tuple[Tensor, Tensor]:
         return self.rep() if self.config.inputs == "rep" else self.model.ego()

@@ -27,10 +27,12 @@ class JointHead(nn.Module):
         hidden = torch.relu_(self.user_half(users) + self.item_half(items))
         return self.last(hidden).squeeze(-1)
 
-    def block(self, users: Tensor, items: Tensor) -> Tensor:
-        return hinges(
-            self.user_half(users), self.item_half(items), self.last.weight[0], self.last.bias
-        )
+    def items_side(self, items: Tensor) -> Tensor:
+        """What ``block`` wants of items (n, d), whoever the users are: (h, n)."""
+        return self.item_half(items).T.contiguous()
+
+    def block(self, users: Tensor, side: Tensor) -> Tensor:
+        return hinges(self.user_half(users), side, self.last.weight[0], self.last.bias)
 
 
 class TowerHead(nn.Module):
@@ -43,8 +45,11 @@ class TowerHead(nn.Module):
     def pair(self, users: Tensor, items: Tensor) -> Tensor:
         return dot(self.tower(users), self.tower(items))
 
-    def block(self, users: Tensor, items: Tensor) -> Tensor:
-        return self.tower(users) @ self.tower(items).T
+    def items_side(self, items: Tensor) -> Tensor:
+        return self.tower(items).T.contiguous()
+
+    def block(self, users: Tensor, side: Tensor) -> Tensor:
+        return self.tower(users) @ side
 
 
 class ItemHead(nn.Module):

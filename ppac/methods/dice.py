@@ -17,7 +17,7 @@ interactions drawn evenly over items.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
 import torch
@@ -57,7 +57,6 @@ class Net(Method):
         self.shared = shared
         self.counts = nn.Buffer(torch.from_numpy(shared.train.item_counts), persistent=False)
         self.fade = 1.0
-        self._conformity_rep: tuple[Tensor, Tensor] | None = None
 
     def start_epoch(self, epoch: int) -> None:
         self.fade = self.config.decay ** (epoch - 1)
@@ -126,14 +125,8 @@ class Net(Method):
         score = super().parts(users, items)
         if self.config.rank_by == "interest":
             return score
-        if self.training or self._conformity_rep is None:
-            self._conformity_rep = self.conformity.rep()
-        left, right = self._conformity_rep
+        left, right = self.once("conformity", self.conformity.rep)
         return score + self.conformity.block(left[users], right[items])
-
-    def train(self, mode: bool = True) -> Self:
-        self._conformity_rep = None
-        return super().train(mode)
 
 
 def copies(model: Model, dims: str) -> tuple[Model, Model]:

@@ -13,10 +13,10 @@ A method is a file ``ppac/methods/<name>.py`` with its settings, ``Config``, and
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import torch
@@ -29,6 +29,8 @@ from ppac.scoring.gather import square_sum, take
 from ppac.scoring.model import Model
 from ppac.scoring.sampling import sample_negatives
 from ppac.scoring.scorer import Scorer
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -68,19 +70,24 @@ class Method(nn.Module, Scorer):
         super().__init__()
         self.model = model
         self.l2 = l2
-        self._rep: tuple[Tensor, Tensor] | None = None
+        self._kept: dict[str, Any] = {}
 
-    def rep(self) -> tuple[Tensor, Tensor]:
-        """The base model's representations; outside training computed once for all blocks."""
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What ranking needs for all users: outside training it is made for the first block."""
         if self.training:
-            return self.model.rep()
-        if self._rep is None:
-            self._rep = self.model.rep()
-        return self._rep
+            return make()
+        if name not in self._kept:
+            self._kept[name] = make()
+        kept: T = self._kept[name]
+        return kept
 
     def train(self, mode: bool = True) -> Self:
-        self._rep = None  # the weights may have changed since
+        self._kept.clear()  # the weights may have changed since
         return super().train(mode)
+
+    def rep(self) -> tuple[Tensor, Tensor]:
+        """The base model's representations."""
+        return self.once("rep", self.model.rep)
 
     @abstractmethod
     def loss(self, batch: Batch) -> Tensor:

@@ -18,14 +18,15 @@ TILE = 512  # items at a time through a second layer: both layers stay in the se
 
 
 def hinges(left: Tensor, right: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """(B, n): bias + Σ_h weight_h relu(left_bh + right_nh)."""
+    """(B, n): bias + Σ_h weight_h relu(left_bh + right_hn)."""
+    size = (len(left), right.shape[1])
     if left.device.type != "cpu":
-        total = bias.expand(len(left), len(right)).clone()
+        total = bias.expand(size).clone()
         for unit, value in enumerate(weight):
-            total.addcmul_(torch.relu(left[:, unit, None] + right[:, unit]), value)
+            total.addcmul_(torch.relu(left[:, unit, None] + right[unit]), value)
         return total
-    out = torch.empty(len(left), len(right))
-    arrays = (t.detach().contiguous().numpy() for t in (left, right.T, weight, bias, out))
+    out = torch.empty(size)
+    arrays = (t.detach().contiguous().numpy() for t in (left, right, weight, bias, out))
     add_hinges(*arrays)
     return out
 
