@@ -15,7 +15,16 @@ from ppac.core.errors import Problem
 from ppac.core.seeds import rng
 from ppac.layout import Cell
 from ppac.reporting.results import ReportConfig
-from ppac.reporting.significance import holm, interval, judged, measure, paired, significance
+from ppac.reporting.significance import (
+    changes,
+    holm,
+    intervals,
+    judged,
+    measure,
+    paired,
+    resampled_means,
+    significance,
+)
 
 BASE = [0.10, 0.20, 0.00, 0.30, 0.25, 0.40, 0.15, 0.05]
 BETTER = [0.15, 0.32, 0.09, 0.38, 0.31, 0.44, 0.18, 0.07]
@@ -108,19 +117,20 @@ def test_nothing_changed() -> None:
 
 
 def test_one_user_shows_nothing() -> None:
-    row = measure(np.array([[0.1, 0.9]]), CONFIG, rng(1, "test"))
+    values = np.array([[0.1, 0.9]])
+    row = measure(values)
     assert (row["p_t"], row["p_wilcoxon"]) == (1.0, 1.0)
-    assert row["low"] == row["high"] == pytest.approx(0.8)
+    assert intervals([changes(values)], CONFIG, seed=1) == [(0.8, 0.8)]
 
 
 def test_everyone_gains_the_same() -> None:
-    row = measure(np.array([[0.1, 0.3]] * 4), CONFIG, rng(1, "test"))
+    row = measure(np.array([[0.1, 0.3]] * 4))
     assert row["p_t"] == 0.0
     assert row["p_wilcoxon"] == pytest.approx(0.125, abs=0.1)  # four users cannot convince it
 
 
 def test_base_without_a_hit_has_no_relative_change() -> None:
-    assert measure(np.array([[0.0, 0.1], [0.0, 0.2]]), CONFIG, rng(1, "t"))["relative"] is None
+    assert measure(np.array([[0.0, 0.1], [0.0, 0.2]]))["relative"] is None
 
 
 @pytest.mark.parametrize(
@@ -158,10 +168,27 @@ def test_mistyped_metric() -> None:
 def test_interval_covers_and_repeats() -> None:
     """Close to the normal interval where the normal one is right, and the same every time."""
     values = rng(3, "values").normal(0.5, 1.0, 400)
-    low, high = interval(values, 0.05, 2000, rng(3, "boot"))
+    config = CONFIG.model_copy(update={"resamples": 2000})
+    ((low, high),) = intervals([values], config, seed=3)
     half = 1.96 * values.std() / 20
     assert (low, high) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.02)
-    assert (low, high) == interval(values, 0.05, 2000, rng(3, "boot"))
+    assert [(low, high)] == intervals([values], config, seed=3)
+
+
+def test_an_interval_does_not_depend_on_the_others() -> None:
+    draws = rng(4, "values")
+    many = [draws.normal(size=size) for size in (50, 70, 50, 70, 50)]
+    together = intervals(many, CONFIG, seed=1)
+    assert together == [intervals([values], CONFIG, seed=1)[0] for values in many]
+
+
+def test_resampled_means_are_means_of_drawn_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in portions, the last of them smaller; the draws are the generator's."""
+    monkeypatch.setattr("ppac.reporting.significance.DRAWS", 100)  # 4 resamples of 23 rows
+    table = rng(5, "values").normal(size=(23, 3))
+    drawn = rng(5, "boot").integers(0, 23, size=(10, 23))
+    got = resampled_means(table, 10, rng(5, "boot"))
+    np.testing.assert_allclose(got, table[drawn].mean(axis=1))
 
 
 def test_adding_a_method_moves_no_interval() -> None:

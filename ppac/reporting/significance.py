@@ -52,6 +52,7 @@ def significance(cells: Sequence[Cell], config: ReportConfig, seed: int) -> pl.D
     known = {name for table in tables.values() for name in table.columns} - {"user"}
     check_names(config.compare, known, "report.compare")
     rows: list[dict[str, Any]] = []
+    differences: list[np.ndarray] = []
     methods = [cell for cell in cells if cell.base != RANKERS and cell.method != BASE]
     for against, cell, metric in itertools.product(config.against, methods, config.compare):
         opponent = opponent_of(cell, against, metric, tables)
@@ -59,10 +60,12 @@ def significance(cells: Sequence[Cell], config: ReportConfig, seed: int) -> pl.D
             continue
         values = paired(tables[opponent], tables[cell], metric, cell)
         if len(values):
-            stream = rng(seed, "report", str(cell), metric, str(opponent))
             names = {"dataset": cell.dataset, "base": cell.base, "method": cell.method}
             names |= {"metric": metric, "against": against, "opponent": opponent.method}
-            rows.append(names | measure(values, config, stream))
+            differences.append(changes(values))
+            rows.append(names | measure(values))
+    for row, (low, high) in zip(rows, intervals(differences, config, seed), strict=True):
+        row |= {"low": low, "high": high}
     return judged(rows, config)
 
 
@@ -110,21 +113,21 @@ def paired(opponent: pl.DataFrame, method: pl.DataFrame, metric: str, cell: Cell
     return both.select(metric, f"{metric}_method").to_numpy().astype(np.float64)
 
 
-def measure(
-    values: np.ndarray, config: ReportConfig, stream: np.random.Generator
-) -> dict[str, float | None]:
-    """Means, their difference with its interval, and both tests, uncorrected."""
+def changes(values: np.ndarray) -> np.ndarray:
+    """By how much each user's value differs; equal values do by rounding."""
+    return np.round(values[:, 1] - values[:, 0], 12)
+
+
+def measure(values: np.ndarray) -> dict[str, float | None]:
+    """Means, their difference, and both tests, uncorrected."""
     opponent, method = (float(mean) for mean in values.mean(axis=0))
-    difference = np.round(values[:, 1] - values[:, 0], 12)  # equal values differ by rounding
-    low, high = interval(difference, config.level, config.resamples, stream)
+    difference = changes(values)
     return {
         "users": len(values),
         "mean_opponent": opponent,
         "mean_method": method,
         "difference": method - opponent,
         "relative": (method - opponent) / opponent if opponent else None,
-        "low": low,
-        "high": high,
         "p_t": paired_t(difference),
         "p_wilcoxon": wilcoxon(difference),
     }
@@ -169,18 +172,37 @@ def holm(p: Sequence[float]) -> list[float]:
     return [float(value) for value in corrected]
 
 
-def interval(
-    difference: np.ndarray, level: float, resamples: int, stream: np.random.Generator
-) -> tuple[float, float]:
-    """Where the mean lies in all but ``level`` of the resamples of users."""
-    n = len(difference)
+def intervals(
+    differences: Sequence[np.ndarray], config: ReportConfig, seed: int
+) -> list[tuple[float, float]]:
+    """Where each mean lies in all but ``config.level`` of the resamples of users.
+
+    Comparisons over equally many users share their resamples, which depend on nothing else: to
+    draw them takes longer than all the means.
+    """
+    found: dict[int, tuple[float, float]] = {}
+    for n in sorted({len(difference) for difference in differences}):
+        where = [i for i, difference in enumerate(differences) if len(difference) == n]
+        table = np.column_stack([differences[i] for i in where])
+        means = resampled_means(table, config.resamples, rng(seed, "report", str(n)))
+        bounds = np.quantile(means, [config.level / 2, 1 - config.level / 2], axis=0)
+        for i, (low, high) in zip(where, np.round(bounds.T, 12), strict=True):
+            found[i] = (float(low), float(high))
+    return [found[i] for i in range(len(differences))]
+
+
+def resampled_means(table: np.ndarray, resamples: int, stream: np.random.Generator) -> np.ndarray:
+    """(resamples, columns): means of the rows of a table, drawn with replacement."""
+    n = len(table)
+    means = np.empty((resamples, table.shape[1]))
     at_once = max(1, DRAWS // n)
-    means = [
-        difference[stream.integers(0, n, size=(min(at_once, resamples - done), n))].mean(axis=1)
-        for done in range(0, resamples, at_once)
-    ]
-    low, high = np.quantile(np.concatenate(means), [level / 2, 1 - level / 2])
-    return float(low), float(high)
+    for first in range(0, resamples, at_once):
+        some = means[first : first + at_once]
+        drawn = stream.integers(0, n, size=(len(some), n))
+        drawn += n * np.arange(len(some))[:, None]
+        times = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
+        some[:] = times @ table / n
+    return means
 
 
 def judged(rows: Sequence[dict[str, Any]], config: ReportConfig) -> pl.DataFrame:
