@@ -230,6 +230,19 @@ def test_layers_over_all_pairs_are_those_of_each_pair(sizes):
     assert fast[1].isnan().all()
 
 
+@pytest.mark.parametrize("runs", [0, 0.1, 0.9, 1, 3.2])
+def test_hinges_are_the_sum_over_units(runs):
+    """Whole runs and a rest, of a table that goes on; what is not a number stays one."""
+    left, weight, bias = torch.randn(4, 7), torch.randn(7), torch.randn(1)
+    items = int(runs * perceptron.RUN)
+    right = torch.randn(7, items + 9)[:, 3 : items + 3]
+    left[1, 2] = torch.nan
+    slow = bias + (torch.relu(left[:, :, None] + right) * weight[:, None]).sum(1)
+    fast = perceptron.hinges(left, right, weight, bias)
+    torch.testing.assert_close(fast, slow, equal_nan=True)
+    assert fast[1].isnan().all()
+
+
 @pytest.mark.parametrize(("lower", "expected"), [(True, [0, 1, 2]), (False, [4, 3, 2])])
 def test_ties_can_go_by_id(lower, expected):
     nothing = Interactions.of(np.array([], int), np.array([], int), 2, 5)

@@ -125,5 +125,5 @@ class Factored(Method):
         if "personal" in self.factors:
             score = self.p_hat(users, items).mul_(score)
         if "global" in self.factors:
-            score = score * self.g_hat(items)
+            score = score.mul_(self.g_hat(items))
         return score

@@ -6,14 +6,18 @@ The first layer is split, W [u ; i] = W_u u + W_i i, so its halves are computed 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
 from torch import Tensor, nn
 
-from ppac.core.compiled import kernel, loose_kernel
+from ppac.core.compiled import intrinsic, kernel, splat
 
-RUN = 256  # items at a time: their sums stay in the first-level cache
+RUN = 32  # items at a time: their sums are four registers of eight numbers
 TILE = 512  # items at a time through a second layer: both layers stay in the second-level cache
 
 
@@ -26,12 +30,12 @@ def hinges(left: Tensor, right: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
             total.addcmul_(torch.relu(left[:, unit, None] + right[unit]), value)
         return total
     out = torch.empty(size)
-    arrays = (t.detach().contiguous().numpy() for t in (left, right, weight, bias, out))
-    add_hinges(*arrays)
+    left, weight, bias = (t.detach().contiguous() for t in (left, weight, bias))
+    add_hinges(*(t.detach().numpy() for t in (left, right, weight, bias, out)))
     return out
 
 
-@loose_kernel
+@kernel
 def add_hinges(
     left: np.ndarray,
     right: np.ndarray,
@@ -39,16 +43,52 @@ def add_hinges(
     bias: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """In slices: of a loop that begins anywhere but at 0 the compiler makes no vectors."""
-    zero = np.float32(0)
-    for run in range(0, out.shape[1], RUN):
+    """A run of items for all users: it is copied, so that it lies together in the cache."""
+    size = out.shape[1]
+    theirs = np.zeros((len(weight), RUN), np.float32)
+    sums = np.empty(RUN, np.float32)
+    for run in range(0, size, RUN):
+        some = min(RUN, size - run)
+        theirs[:, :some] = right[:, run : run + some]
         for b in range(len(out)):
-            row = out[b, run : run + RUN]
-            row[:] = bias[0]
-            for h in range(len(weight)):
-                mine, w, theirs = left[b, h], weight[h], right[h, run : run + RUN]
-                for i in range(len(row)):
-                    row[i] += w * max(mine + theirs[i], zero)
+            whole = out[b, run:] if some == RUN else sums
+            mine = (left[b].ctypes.data, weight.ctypes.data, len(weight), bias[0])
+            add_run(whole.ctypes.data, theirs.ctypes.data, *mine)
+            if some < RUN:
+                out[b, run:] = sums[:some]
+
+
+@intrinsic
+def add_run(
+    typing: Any, out: Any, right: Any, left: Any, weight: Any, units: Any, bias: Any
+) -> tuple[Any, Any]:
+    """bias + Σ_h weight_h relu(left_h + right_h) of a run of items, in registers throughout.
+
+    As a loop over items within one over units, every unit would read and write all sums.
+    """
+    number = ir.FloatType()
+    vector = ir.VectorType(number, RUN)
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        out, right, left, weight, units, bias = args
+        rows = builder.inttoptr(right, vector.as_pointer())
+        lefts, weights = (builder.inttoptr(at, number.as_pointer()) for at in (left, weight))
+        zero = ir.Constant(vector, [0.0] * RUN)
+        total = cgutils.alloca_once_value(builder, splat(builder, bias, vector))
+        with cgutils.for_range(builder, units) as loop:
+            row = builder.load(builder.gep(rows, [loop.index]), align=4)
+            one, factor = (
+                splat(builder, builder.load(builder.gep(at, [loop.index])), vector)
+                for at in (lefts, weights)
+            )
+            unit = builder.fadd(row, one)
+            unit = builder.select(builder.fcmp_ordered("<", unit, zero), zero, unit)  # nan stays
+            fused = builder.fmul(unit, factor, flags=["contract"])
+            builder.store(builder.fadd(builder.load(total), fused, flags=["contract"]), total)
+        builder.store(builder.load(total), builder.inttoptr(out, vector.as_pointer()), align=4)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 5, types.float32), code
 
 
 def layers(left: Tensor, right: Tensor, rest: Sequence[nn.Module]) -> Tensor:
