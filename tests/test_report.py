@@ -20,7 +20,7 @@ from ppac.layout import RANKERS, Cell, Dataset
 from ppac.reporting import figures, results
 from ppac.reporting.cells import configured
 from ppac.reporting.finding import comparison, findings
-from ppac.reporting.markup import draw
+from ppac.reporting.markup import draw, vega_lite
 from ppac.reporting.results import ReportConfig
 from ppac.reporting.searched import searched
 
@@ -436,6 +436,18 @@ def test_curves_keep_validated_epochs(project: Path) -> None:
     table = figures.curves(configured(**AXES))
     assert table["cell"].n_unique() == 8
     assert table.filter(cell="alpha/bprmf/base")["epoch"].to_list() == list(range(5, 41, 5))
+
+
+def test_vega_lite_is_packed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And every time, where it cannot be kept."""
+    packed = []
+    monkeypatch.setattr(
+        "vl_convert.javascript_bundle", lambda *args: packed.append(args) or "/* é */\r\n"
+    )
+    for place, times in ((tmp_path / "kept.js", 1), (tmp_path / "kept.js" / "no folder.js", 3)):
+        texts = {vega_lite(place) for _ in range(2)}
+        assert texts == {"/* é */\r\n"}
+        assert len(packed) == times
 
 
 def test_drawings_do_not_depend_on_fonts(project: Path) -> None:

@@ -111,8 +111,11 @@ def where_time_goes(records: Sequence[Record]) -> list[str]:
     ]
     tried = (
         "What brought it down from minutes: the folders of pipelines/ became DVC projects of their"
-        " own, the loop over the heads' units was given to the compiler in slices, of which it"
-        " makes vectors, and the report no longer imports torch."
+        " own; the sums over the heads' units stay in registers, and what the heads make of the"
+        " items is kept; the report no longer imports torch, and Vega-Lite is packed into a script"
+        " once and kept. Tried and left: importing MLflow in a thread beside the drawing, which"
+        " holds Python's lock; other sizes of blocks and tiles. Not tried: leaving out the heads of"
+        " items that cannot enter the list whatever the head says, which needs a large gamma."
     )
     return [*lines, "", tried]
 

@@ -6,19 +6,24 @@ draws it anew so that it answers (page.js); where they do not, and on paper, it 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import vl_convert
 
+from ppac.core.files import new_file
 from ppac.reporting.drawing import VIRIDIS, Spec
 
 VEGA_LITE = "6.4"
+PACKER = version("vl-convert-python")
+KEPT = Path(__file__).parent / "__pycache__" / f"vega-lite-{VEGA_LITE}-{PACKER}.js"
 MARK = re.compile(r'<path aria-label="([^"]*)" role="[^"]*" aria-roledescription="[^"]*" ([^>]*)/>')
 
 
@@ -31,8 +36,17 @@ def beside(name: str) -> str:
 @cache
 def script() -> str:
     """Vega-Lite and what the page does with it, for the inside of a script element."""
-    bundle = vl_convert.javascript_bundle(None, VEGA_LITE)  # type: ignore[arg-type]
-    return f"{inside(bundle)}\n{beside('page.js')}"
+    return f"{inside(vega_lite(KEPT))}\n{beside('page.js')}"
+
+
+def vega_lite(kept: Path) -> str:
+    """Vega-Lite as one script. Packing it takes seconds, so it is kept where anybody may write."""
+    if kept.is_file():
+        return kept.read_bytes().decode()
+    bundle: str = vl_convert.javascript_bundle(None, VEGA_LITE)  # type: ignore[arg-type]
+    with contextlib.suppress(OSError), new_file(kept) as temporary:
+        temporary.write_bytes(bundle.encode())
+    return bundle
 
 
 def inside(text: str) -> str:
