@@ -19,6 +19,7 @@ from ppac.core.errors import Problem
 from ppac.layout import RANKERS, Cell, Dataset
 from ppac.reporting import figures, results
 from ppac.reporting.cells import configured
+from ppac.reporting.commands import experiment, usual
 from ppac.reporting.finding import comparison, findings
 from ppac.reporting.markup import draw, vega_lite
 from ppac.reporting.results import ReportConfig
@@ -436,6 +437,20 @@ def test_curves_keep_validated_epochs(project: Path) -> None:
     table = figures.curves(configured(**AXES))
     assert table["cell"].n_unique() == 8
     assert table.filter(cell="alpha/bprmf/base")["epoch"].to_list() == list(range(5, 41, 5))
+
+
+def test_commands_are_those_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of pipelines/ is a DVC project of its own, whose weights stand two folders up."""
+    here = tmp_path / "pipelines" / "mine"
+    here.mkdir(parents=True)
+    (tmp_path / ".dvc").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert experiment(gamma=64.0, beta=-0.5) == "dvc exp run -S gamma=64 -S beta=-0.5"
+    assert experiment(gamma=None, beta=None) == ""
+    monkeypatch.chdir(here)
+    told = experiment(gamma=64.0, beta=None)
+    assert told == "dvc --cd pipelines/mine exp run -S ../../params.yaml:gamma=64"
+    assert "dvc --cd pipelines/mine metrics diff" in usual()
 
 
 def test_vega_lite_is_packed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

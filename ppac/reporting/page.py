@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from ppac.layout import Cell, Dataset
-from ppac.reporting import sections
+from ppac.reporting import commands, sections
 from ppac.reporting.figures import intervals
 from ppac.reporting.finding import change
 from ppac.reporting.gallery import Figure
@@ -22,10 +22,6 @@ SIGNS = {
     "better": "<span class='better'>▲ better</span>",
     "worse": "<span class='worse'>▼ worse</span>",
 }
-COMMANDS = """dvc repro                    # run what has changed, and write this page
-dvc exp run -S gamma=256     # another weight: evaluation and report only, no training
-dvc metrics diff             # what that changed
-dvc plots show               # the tables behind these figures, as DVC draws them"""
 CONTENTS = {
     "results": "Results",
     "weights": "Which gamma?",
@@ -158,4 +154,4 @@ def origin_section(manifests: Mapping[str, Mapping[str, Any]], up: str) -> Itera
         texts = [f"{v:,}" if isinstance(v, int) else escape(str(v or "-")) for v in values]
         columns[fact] = linked(texts, files)
     yield table(columns, left=2, caption="Splits, in interactions")
-    yield f"<pre>{escape(COMMANDS)}</pre>"
+    yield f"<pre>{escape(commands.usual())}</pre>"

@@ -10,6 +10,7 @@ import polars as pl
 
 from ppac.layout import Cell
 from ppac.reporting import figures, tradeoff
+from ppac.reporting.commands import experiment
 from ppac.reporting.drawing import HEAD, TAIL, palette
 from ppac.reporting.gallery import Figure
 from ppac.reporting.markup import chart, figure, legend, link, linked, ramp, table
@@ -53,7 +54,8 @@ def choices(dataset: str, rows: pl.DataFrame, up: str) -> Iterable[str]:
     names = table_rows.select(pl.format("{}/{}", "base", "method")).to_series()
     columns = {"model": [escape(text) for text in names]}
     columns["for"] = [escape(text) for text in table_rows["purpose"]]
-    commands = [tradeoff.command(*pair) for pair in table_rows.select("gamma", "beta").iter_rows()]
+    weights = table_rows.select("gamma", "beta").to_dicts()
+    commands = [experiment(**pair) for pair in weights]
     columns["command"] = [f"<code>{escape(text)}</code>" for text in commands]
     files = []
     for base, method, kind in table_rows.select("base", "method", "kind").iter_rows():

@@ -15,6 +15,7 @@ import polars as pl
 from ppac.core.config import FILE
 from ppac.core.errors import Problem
 from ppac.layout import RANKERS, Cell
+from ppac.reporting.commands import experiment
 from ppac.reporting.drawing import INK, Spec, panel, shortest, told
 from ppac.reporting.figures import read_columns
 from ppac.reporting.results import KEY, RANDOM, direction, key, label, numbers
@@ -87,16 +88,6 @@ def choices(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([found.with_columns(purpose=pl.lit(name)) for name, found in purposes.items()])
 
 
-def command(gamma: float | None, beta: float | None) -> str:
-    """
-    >>> command(64.0, -0.5)
-    'dvc exp run -S gamma=64 -S beta=-0.5'
-    """
-    given = {"gamma": gamma, "beta": beta}
-    words = [f"-S {name}={value:g}" for name, value in given.items() if value is not None]
-    return " ".join(["dvc exp run", *words]) if words else ""
-
-
 def values_of(rows: pl.DataFrame) -> list[dict[str, Any]]:
     """The rows of one dataset and base, rankers among them, as the chart reads them."""
     least = WORTH * float(rows[ACCURACY[0]].max() or 0)  # type: ignore[arg-type]
@@ -111,7 +102,7 @@ def values_of(rows: pl.DataFrame) -> list[dict[str, Any]]:
         value = {name: row[name] for name in ("name", "kind", "gamma", "beta", *METRICS)}
         if row["kind"] == "weights":
             value["best"] = [pair for pair, found in fronts.items() if found[place]]
-            value["command"] = command(row["gamma"], row["beta"])
+            value["command"] = experiment(gamma=row["gamma"], beta=row["beta"])
             place += 1
         values.append(value)
     return values
