@@ -111,11 +111,12 @@ def where_time_goes(records: Sequence[Record]) -> list[str]:
     ]
     tried = (
         "What brought it down from minutes: the folders of pipelines/ became DVC projects of their"
-        " own; the sums over the heads' units stay in registers, and what the heads make of the"
-        " items is kept; the report no longer imports torch, and Vega-Lite is packed into a script"
-        " once and kept. Tried and left: importing MLflow in a thread beside the drawing, which"
-        " holds Python's lock; other sizes of blocks and tiles. Not tried: leaving out the heads of"
-        " items that cannot enter the list whatever the head says, which needs a large gamma."
+        " own, the loop over the heads' units was made of vectors, and the report no longer imports"
+        " torch. Worth a second or two each: the sums over units stay in registers, what the heads"
+        " make of the items is kept, and so is Vega-Lite's script. Tried and left: importing MLflow"
+        " in a thread beside the drawing, which holds Python's lock; other sizes of blocks and"
+        " tiles. Not tried: leaving out the heads of items that cannot enter the list whatever the"
+        " head says, which needs a large gamma."
     )
     return [*lines, "", tried]
 
