@@ -8,6 +8,7 @@ from ppac.progress import say
 from ppac.reporting.assemble import assemble, write
 from ppac.reporting.cells import configured, measured, present, require
 from ppac.reporting.results import ReportConfig
+from ppac.tracking.beside import beside
 from ppac.tracking.mirror import mirror
 from ppac.tracking.publish import publish
 from stages import door
@@ -27,11 +28,12 @@ def main() -> None:
         sweeps = [cell for cell in sweeps if cell.swept.is_file()]
     require(cells, sweeps)
     head_items = (params.get("evaluate") or {}).get("head_items")
-    report = assemble(wanted, cells, sweeps, head_items, config, door.seed(params))
     place = Path("report", *part.values())
-    write(report, place)
-    mirror(cells)
-    publish(report.manifests, place, report.findings[0])
+    with beside() as in_mlflow:
+        report = assemble(wanted, cells, sweeps, head_items, config, door.seed(params))
+        write(report, place)
+        in_mlflow(mirror, cells)
+        in_mlflow(publish, list(report.manifests), place, report.findings[0])
     said = f"report: {report.findings[0]} See {place / 'index.html'}."
     if elsewhere := len(measured(wanted)) - len(cells):
         said += f" In the results alone, because their runs/ are not here: {elsewhere} cell(s)."

@@ -18,6 +18,7 @@ import pytest
 
 from ppac.layout import RANKERS, Cell
 from ppac.tracking import track as tracking
+from ppac.tracking.beside import beside
 from ppac.tracking.track import Record, live, record
 
 CELL = Cell("ml-100k", "bprmf", "ppac")
@@ -474,3 +475,21 @@ def test_importing_is_cheap() -> None:
     code = "import sys, stages.train; sys.exit('mlflow' in sys.modules)"
     project = Path(__file__).parent.parent
     assert subprocess.run([sys.executable, "-c", code], cwd=project, check=False).returncode == 0
+
+
+def test_beside_works_in_a_process_of_its_own(root: Path) -> None:
+    before = Path.cwd()
+    with beside() as in_mlflow:
+        in_mlflow(os.chdir, "/")
+        in_mlflow(record, RECORD)
+    assert Path.cwd() == before
+    assert len(runs(root)) == 1
+
+
+def test_a_killed_process_of_mlflow_costs_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    with beside() as in_mlflow:
+        in_mlflow(os._exit, 1)
+        in_mlflow(print, "never said")
+    said = capsys.readouterr()
+    assert said.err.count("python -m ppac track") == 2
+    assert not said.out

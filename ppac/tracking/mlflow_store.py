@@ -172,13 +172,17 @@ def opened(cell: Cell) -> Iterator[Store]:
 
     A first use migrates the schema and creates the experiment: two at once would collide.
     """
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # a pipeline calls nobody
-    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")  # or a dead server stalls it
-    import mlflow  # noqa: F401  # before the lock: seconds for which nobody else need wait
-
+    load()  # before the lock: seconds for which nobody else need wait
     with quiet(), FileLock(root() / f"{DATABASE}.lock", timeout=LOCK_SECONDS):
         connected = client(store_uri())
         yield Store(connected, experiment(connected, cell.dataset))
+
+
+def load() -> None:
+    """Import MLflow as a pipeline wants it."""
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # a pipeline calls nobody
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")  # or a dead server stalls it
+    import mlflow  # noqa: F401
 
 
 def store_uri() -> str:
