@@ -105,18 +105,19 @@ def where_time_goes(records: Sequence[Record]) -> list[str]:
         f"On {case}, DVC takes {amount(typical(whole[case]) - typical(alone[case]))} s of"
         f" {amount(typical(whole[case]))}, the stages the rest: `evaluate` mostly for ranking,"
         " where PPAC's heads are computed for every user and item, and then for starting Python;"
-        " `report` for importing MLflow and writing to it, drawing and testing significance."
+        " `report` for drawing, testing significance and writing to MLflow."
         for case in whole
         if case in alone
     ]
     tried = (
         "What brought it down from minutes: the folders of pipelines/ became DVC projects of their"
         " own, the loop over the heads' units was made of vectors, and the report no longer imports"
-        " torch. Worth a second or two each: the sums over units stay in registers, what the heads"
-        " make of the items is kept, and so is Vega-Lite's script. Tried and left: importing MLflow"
-        " in a thread beside the drawing, which holds Python's lock; other sizes of blocks and"
-        " tiles. Not tried: leaving out the heads of items that cannot enter the list whatever the"
-        " head says, which needs a large gamma."
+        " torch. Worth a second or two each: MLflow is imported in a process of its own while the"
+        " report is assembled, the sums over units stay in registers, what the heads make of the"
+        " items is kept, and so is Vega-Lite's script. Tried and left: importing MLflow in a thread"
+        " instead, which holds Python's lock; other sizes of blocks and tiles. Not tried: leaving"
+        " out the heads of items that cannot enter the list whatever the head says, which needs a"
+        " large gamma."
     )
     return [*lines, "", tried]
 
