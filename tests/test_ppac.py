@@ -160,9 +160,9 @@ def test_both_heads_at_once_are_both_heads(train, lead, batch):
     inputs = [torch.randn(batch, 64), torch.randn(*lead, batch, 64)]
     users, items = (value.requires_grad_() for value in inputs)
     wanted = [users, items, *net.f_pp.parameters(), *net.f_gp.parameters()]
-    weight = torch.randn(2, *lead, batch)
+    weight = torch.randn(*lead, batch, 2)
     fast = both(net.f_pp, net.f_gp, users, items)
-    slow = torch.stack([net.f_pp.pair(users, items), net.f_gp(items)])
+    slow = torch.stack([net.f_pp.pair(users, items), net.f_gp(items)], dim=-1)
     torch.testing.assert_close(fast, slow)
     ours, torchs = (torch.autograd.grad((v * weight).sum(), wanted) for v in (fast, slow))
     for one, other in zip(ours, torchs, strict=True):

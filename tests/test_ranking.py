@@ -219,9 +219,9 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 
 @pytest.mark.parametrize("sizes", [[7], [7, 5], [7, 5, 3]])
 def test_layers_over_all_pairs_are_those_of_each_pair(sizes):
-    """More items than a tile; what is not a number must not be rectified away."""
+    """More items than a piece; what is not a number must not be rectified away."""
     rest = [nn.Linear(a, b) for a, b in itertools.pairwise([*sizes, 1])]
-    left, right = torch.randn(3, 7), torch.randn(perceptron.TILE + 5, 7)
+    left, right = torch.randn(3, 7), torch.randn(perceptron.PIECE + 5, 7)
     left[1, 2] = torch.nan
     with torch.no_grad():
         slow = torch.stack([perceptron.through(row + right, rest) for row in left])

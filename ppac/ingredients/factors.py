@@ -74,7 +74,7 @@ class Factored(Method):
     def factors_of(self, users: Tensor, items: Tensor) -> dict[str, Tensor]:
         """The learned factors of pairs, by name: users (B, d) and items (2, B, d) to (2, B)."""
         if len(self.factors) == 2 and isinstance(self.f_pp, JointHead):
-            p_hat, g_hat = torch.sigmoid(both(self.f_pp, self.f_gp, users, items))
+            p_hat, g_hat = torch.sigmoid(both(self.f_pp, self.f_gp, users, items)).unbind(-1)
             return {"personal": p_hat, "global": g_hat}
         found = {}
         if "personal" in self.factors:

@@ -7,8 +7,10 @@ from torch import Tensor, nn
 from torch.nn.functional import leaky_relu
 
 from ppac.scoring.gather import dot
-from ppac.scoring.heads import LEAK, two_heads
+from ppac.scoring.paired import paired
 from ppac.scoring.perceptron import hinges
+
+LEAK = 0.01
 
 
 class JointHead(nn.Module):
@@ -65,11 +67,14 @@ class ItemHead(nn.Module):
 
 
 def both(f_pp: JointHead, f_gp: ItemHead, users: Tensor, items: Tensor) -> Tensor:
-    """(2, ..., B): f_PP of pairs and f_GP of their items, which both heads read at once."""
+    """(..., B, 2): f_PP of pairs and f_GP of items, as one perceptron with the units of both."""
     if users.device.type != "cpu":
-        return torch.stack([f_pp.pair(users, items), f_gp(items)])
-    weight = torch.cat([f_pp.item_half.weight, f_gp.first.weight])
-    bias = torch.cat([torch.zeros_like(f_gp.first.bias), f_gp.first.bias])
-    lasts = torch.cat([f_pp.last.weight[0], f_gp.last.weight[0]])
-    heads = two_heads(f_pp.user_half(users), items, weight, bias, lasts)
-    return heads + torch.stack([f_pp.last.bias, f_gp.last.bias]).view(2, *[1] * (items.dim() - 1))
+        return torch.stack([f_pp.pair(users, items), f_gp(items)], dim=-1)
+    half, first = f_pp.user_half, f_gp.first
+    of_users = torch.cat([half.weight, torch.zeros_like(first.weight)])
+    of_items = torch.cat([f_pp.item_half.weight, first.weight])
+    bias = torch.cat([half.bias, first.bias])
+    last = torch.block_diag(f_pp.last.weight, f_gp.last.weight)
+    last_bias = torch.cat([f_pp.last.bias, f_gp.last.bias])
+    leaks = torch.cat([torch.zeros_like(half.bias), torch.full_like(first.bias, LEAK)])
+    return paired(users, items, [of_users, of_items, bias, last, last_bias], leaks.detach())

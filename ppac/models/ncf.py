@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ppac.core.config import Section
 from ppac.core.interactions import Interactions
 from ppac.scoring.model import Model
+from ppac.scoring.paired import paired
 from ppac.scoring.perceptron import layers, through
 
 
@@ -40,7 +41,11 @@ class Net(Model):
         self.rest = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
 
     def pair(self, users: Tensor, items: Tensor) -> Tensor:
-        return through(self.user_half(users) + self.item_half(items), list(self.rest))
+        if users.device.type != "cpu" or users.dtype != torch.float32:
+            return through(self.user_half(users) + self.item_half(items), list(self.rest))
+        first = (self.user_half.weight, self.item_half.weight, self.user_half.bias)
+        leaks = torch.zeros(len(self.user_half.bias))
+        return paired(users, items, [*first, *self.rest.parameters()], leaks).squeeze(-1)
 
     def block(self, users: Tensor, items: Tensor) -> Tensor:
         return layers(self.user_half(users), self.item_half(items), list(self.rest))

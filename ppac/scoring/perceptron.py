@@ -16,9 +16,11 @@ from numba.core import cgutils
 from torch import Tensor, nn
 
 from ppac.core.compiled import intrinsic, kernel, splat
+from ppac.scoring.batches import PIECE, repeat
+from ppac.scoring.paired import switch_on
+from ppac.scoring.products import multiply
 
 RUN = 32  # items at a time: their sums are four registers of eight numbers
-TILE = 512  # items at a time through a second layer: both layers stay in the second-level cache
 
 
 def hinges(left: Tensor, right: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
@@ -95,33 +97,47 @@ def layers(left: Tensor, right: Tensor, rest: Sequence[nn.Module]) -> Tensor:
     """(B, n): relu(left_b + right_n) through further linear layers, relu between them."""
     if left.device.type != "cpu":
         return torch.stack([through(row + right, rest) for row in left])
-    linear = [
-        (layer.weight.detach().T.contiguous().numpy(), layer.bias.detach().numpy())
-        for layer in rest
-        if isinstance(layer, nn.Linear)
-    ]
-    result = torch.empty(len(left), len(right))
-    users, items, out = (t.detach().contiguous().numpy() for t in (left, right, result))
-    rooms = [np.empty((TILE, len(weight)), np.float32) for weight, _ in linear]
-    for first in range(0, len(items), TILE):
-        some = items[first : first + TILE]
-        rows = [room[: len(some)] for room in rooms]
-        ends = out[:, first : first + TILE, None]
-        for user, end in zip(users, ends, strict=True):
-            hidden, bias = some, user
-            for (weight, more), ready, room in zip(linear, rows, [*rows[1:], end], strict=True):
-                rectify(hidden, bias, ready)
-                hidden, bias = np.matmul(ready, weight, out=room), more
-            end += bias
-    return result
+    out = torch.empty(len(left), len(right))
+    linear = [layer for layer in rest if isinstance(layer, nn.Linear)]
+    users, items = (side.detach().contiguous().numpy() for side in (left, right))
+    weights = tuple(layer.weight.detach().T.contiguous().numpy() for layer in linear)
+    biases = tuple(layer.bias.detach().numpy() for layer in linear)
+    go_through(users, items, weights, biases, out.numpy())
+    return out
 
 
 @kernel
-def rectify(rows: np.ndarray, bias: np.ndarray, out: np.ndarray) -> None:
-    """relu(rows + bias), which may be written over the rows; a nan stays one."""
-    for i in range(len(rows)):
-        for h in range(len(bias)):
-            value = rows[i, h] + bias[h]
+def go_through(
+    users: np.ndarray,
+    items: np.ndarray,
+    weights: tuple[np.ndarray, ...],
+    biases: tuple[np.ndarray, ...],
+    out: np.ndarray,
+) -> None:
+    """Some items after the other, for all users: what their layers leave stays in the cache."""
+    rooms = [np.empty((PIECE, weight.shape[0]), np.float32) for weight in weights]
+    rooms.append(np.empty((PIECE, 1), np.float32))
+    for first in range(0, len(items), PIECE):
+        some = items[first : first + PIECE]
+        for user in range(len(users)):
+            hidden = rooms[0][: len(some)]
+            meet(users[user], some, hidden)
+            for layer in range(len(weights)):
+                if layer:
+                    switch_on(hidden)
+                after = rooms[layer + 1][: len(some)]
+                repeat(biases[layer], after)
+                multiply(after, hidden, weights[layer], True)
+                hidden = after
+            out[user, first : first + len(some)] = hidden[:, 0]
+
+
+@kernel
+def meet(user: np.ndarray, items: np.ndarray, out: np.ndarray) -> None:
+    """relu(user + items); a nan stays one."""
+    for i in range(out.shape[0]):
+        for h in range(out.shape[1]):
+            value = user[h] + items[i, h]
             out[i, h] = np.float32(0) if value < 0 else value
 
 
