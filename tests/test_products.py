@@ -93,6 +93,22 @@ def test_a_perceptron_over_pairs_both_ways(pairs, dim, hidden, last):
         )
 
 
+def test_units_that_see_the_item_alone():
+    """As if the user's weights of these units were zero."""
+    torch.manual_seed(0)
+    users, items, leaks = torch.randn(70, 6), torch.randn(70, 6), torch.zeros(9)
+    plain = Plain(6, [9], 1)
+    of_users, *others = plain.parameters_in_order()
+    less = of_users.detach()[:4].clone().requires_grad_()
+    padded = torch.cat([less, torch.zeros(5, 6)])
+    found = []
+    for some in (less, padded):
+        scores = paired(users, items, [some, *others], leaks)
+        found.append([scores, *torch.autograd.grad(scores.square().sum(), [less, *others])])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other)
+
+
 def test_threads_do_not_change_a_bit():
     torch.manual_seed(0)
     plain = Plain(16, [32, 8], 1)

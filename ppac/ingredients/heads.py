@@ -71,10 +71,9 @@ def both(f_pp: JointHead, f_gp: ItemHead, users: Tensor, items: Tensor) -> Tenso
     if users.device.type != "cpu":
         return torch.stack([f_pp.pair(users, items), f_gp(items)], dim=-1)
     half, first = f_pp.user_half, f_gp.first
-    of_users = torch.cat([half.weight, torch.zeros_like(first.weight)])
     of_items = torch.cat([f_pp.item_half.weight, first.weight])
     bias = torch.cat([half.bias, first.bias])
     last = torch.block_diag(f_pp.last.weight, f_gp.last.weight)
     last_bias = torch.cat([f_pp.last.bias, f_gp.last.bias])
     leaks = torch.cat([torch.zeros_like(half.bias), torch.full_like(first.bias, LEAK)])
-    return paired(users, items, [of_users, of_items, bias, last, last_bias], leaks.detach())
+    return paired(users, items, [half.weight, of_items, bias, last, last_bias], leaks.detach())

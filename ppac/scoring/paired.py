@@ -34,7 +34,8 @@ def paired(users: Tensor, items: Tensor, parameters: Sequence[Tensor], leaks: Te
 
     ``parameters``: the first layer's W_u, W_i and bias, then weight and bias of each further one.
     There is a relu between layers, and nothing after the last of n units; what the first layer's
-    units let through below zero are ``leaks``.
+    units let through below zero are ``leaks``. W_u may be of its first units only: the others see
+    the item alone.
     """
     result: Tensor = Paired.apply(users, items, leaks, *parameters)
     return result
@@ -60,7 +61,7 @@ class Paired(torch.autograd.Function):
         weights, rooms = rest[: len(rest) // 2], rest[len(rest) // 2 :]
         to_users, to_items = torch.empty_like(users), torch.empty_like(items)
         gradient = gradients[0].reshape(*items.shape[:2], -1)
-        first = [for_shares(one) for one in (of_users, of_items, of_users[:, 0])]
+        first = [for_shares(one) for one in (of_users, of_items, of_items[:, 0])]
         to_weights = [for_shares(weight) for weight in weights]
         to_biases = [for_shares(weight[:, 0]) for weight in weights]
         given = (gradient, users, items, of_users, of_items, leaks, weights, rooms)
@@ -85,12 +86,13 @@ def score(
 ) -> None:
     """What each layer makes of the pairs, into a room each: switched on, but for the last."""
     left = np.empty((PIECE, len(bias)), np.float32)
+    joint = of_users.shape[1]
     start, stop, step = pieces(share, len(users))
     for first in range(start, stop, step):
         end = min(first + step, stop)
         mine = left[: end - first]
         repeat(bias, mine)
-        multiply(mine, users[first:end], of_users, True)
+        multiply(mine[:, :joint], users[first:end], of_users, True)
         for n in range(len(items)):
             hidden = rooms[0][n, first:end]
             copy(mine, hidden)
@@ -124,7 +126,8 @@ def score_back(
     to_weights: tuple[np.ndarray, ...],
     to_biases: tuple[np.ndarray, ...],
 ) -> None:
-    left = np.empty((PIECE, len(of_users)), np.float32)
+    left = np.empty((PIECE, len(of_items)), np.float32)
+    joint = len(of_users)
     backs = [np.empty((PIECE, weight.shape[1]), np.float32) for weight in weights]
     start, stop, step = pieces(share, len(users))
     for first in range(start, stop, step):
@@ -147,9 +150,9 @@ def score_back(
             multiply(to_of_items[share], down.T, items[n, first:end], True)
             multiply(to_items[n, first:end], down, of_items, False)
             add(down, mine)
-        multiply(to_of_users[share], mine.T, users[first:end], True)
         sum_up(mine, to_bias[share])
-        multiply(to_users[first:end], mine, of_users, False)
+        multiply(to_of_users[share], mine[:, :joint].T, users[first:end], True)
+        multiply(to_users[first:end], mine[:, :joint], of_users, False)
 
 
 @kernel
