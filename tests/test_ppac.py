@@ -154,7 +154,7 @@ def test_ego_inputs_differ_from_reps_on_a_graph_only(train):
 @pytest.mark.parametrize("lead", [(), (2,)])
 @pytest.mark.parametrize("batch", [1, 3, 64])
 def test_both_heads_at_once_are_both_heads(train, lead, batch):
-    """One product and one pass for both, against each head by itself, gradients included."""
+    """As one perceptron, against each head by itself, gradients included."""
     net = build(train, "bprmf", "ppac")
     torch.manual_seed(batch)
     inputs = [torch.randn(batch, 64), torch.randn(*lead, batch, 64)]

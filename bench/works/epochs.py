@@ -140,6 +140,11 @@ def where_time_goes(records: Sequence[Record]) -> list[str]:
         " when they are read, step by step or with one root for all the steps a row has missed"
         " (reading rows in random order, also with prefetching, costs what passing over all of them"
         " does); gradients kept in place of new tables; adding gradients on two threads.",
+        "",
+        "Tried for NCF and PPAC and left out: OpenMP's threads in place of ours, which torch's get"
+        " in the way of by waiting (a tenth off PPAC's steps in turns, nothing to be seen of it in"
+        " epochs); less of that waiting (PPAC gains what BPRMF loses); memory that the allocator"
+        " keeps (no difference).",
     ]
 
 
@@ -185,8 +190,7 @@ WORK = Work(
             partial(products_alone, NCF),
             "torch",
             against="ours-ncf",
-            note="the matrix products of ours-ncf by torch's own product, and nothing else: what is"
-            " left to gain without faster products",
+            note="the matrix products of ours-ncf by torch's own product, of whole batches, alone",
         ),
     },
     targets=(

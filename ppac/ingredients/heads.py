@@ -76,4 +76,4 @@ def both(f_pp: JointHead, f_gp: ItemHead, users: Tensor, items: Tensor) -> Tenso
     last = torch.block_diag(f_pp.last.weight, f_gp.last.weight)
     last_bias = torch.cat([f_pp.last.bias, f_gp.last.bias])
     leaks = torch.cat([torch.zeros_like(half.bias), torch.full_like(first.bias, LEAK)])
-    return paired(users, items, [half.weight, of_items, bias, last, last_bias], leaks.detach())
+    return paired(users, items, [half.weight, of_items, bias, last, last_bias], leaks)

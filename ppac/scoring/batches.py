@@ -1,7 +1,7 @@
-"""A batch in shares for threads, a share in pieces for the cache, and what is done to their rows.
+"""A batch in shares for threads, and a share in pieces for the cache.
 
-How many threads there are changes nothing in the result: shares are always the same, and what they
-sum up is added in their order.
+How many threads there are changes nothing in the result: the shares are those of the batch's size,
+and what they sum up is added in their order.
 """
 
 from __future__ import annotations
@@ -9,32 +9,42 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from ppac.core.compiled import kernel
 from ppac.core.parallel import share_out
 
-SHARES = 4
 PIECE = 128  # rows
+MOST = 8  # shares: each has sums of its own, and more threads than this find nothing to do
 
 
-def over_shares(work: Callable[..., None], *tensors: Tensor | Sequence[Tensor]) -> None:
-    """The kernel on every share, with arrays for tensors; sequences of them become tuples."""
-
-    def arrays(value: Any) -> Any:
-        if isinstance(value, Tensor):
-            return value.detach().contiguous().numpy()
-        return tuple(arrays(one) for one in value)
-
-    given = arrays(tensors)
-    share_out(lambda share: work(share, *given), SHARES, torch.get_num_threads())
+def shares_of(size: int) -> int:
+    return min(MOST, max(1, -(-size // PIECE)))
 
 
-def for_shares(like: Tensor) -> Tensor:
-    """Room for what each share sums up, as zeros."""
-    return torch.zeros(SHARES, *like.shape)
+def over_shares(
+    work: Callable[..., None], size: int, read: Sequence[Any], written: Sequence[Any] = ()
+) -> None:
+    """``work(share, shares, ...)`` of a batch so large; nested tensors become tuples of arrays."""
+    shares = shares_of(size)
+    given = [as_arrays(value, torch.Tensor.contiguous) for value in read]
+    given += [as_arrays(value, lambda tensor: tensor) for value in written]
+    share_out(lambda share: work(share, shares, *given), shares, torch.get_num_threads())
+
+
+def as_arrays(value: Any, laid_out: Callable[[Tensor], Tensor]) -> Any:
+    if not isinstance(value, Tensor):
+        return tuple(as_arrays(one, laid_out) for one in value)
+    tensor = laid_out(value.detach())
+    if tensor.dtype != torch.float32 or not tensor.is_contiguous():
+        raise TypeError(f"kernels want float32 without gaps, not {tensor.dtype}{tensor.stride()}")
+    return tensor.numpy()
+
+
+def for_shares(size: int, shape: Sequence[int]) -> Tensor:
+    """Room for what each share of a batch sums up, as zeros."""
+    return torch.zeros(shares_of(size), *shape)
 
 
 def of_shares(sums: Tensor) -> Tensor:
@@ -43,35 +53,6 @@ def of_shares(sums: Tensor) -> Tensor:
 
 
 @kernel
-def pieces(share: int, size: int) -> tuple[int, int, int]:
-    """The share of so many rows, as a range of pieces."""
-    return size * share // SHARES, size * (share + 1) // SHARES, PIECE
-
-
-@kernel
-def repeat(row: np.ndarray, out: np.ndarray) -> None:
-    for b in range(out.shape[0]):
-        for h in range(out.shape[1]):
-            out[b, h] = row[h]
-
-
-@kernel
-def copy(rows: np.ndarray, out: np.ndarray) -> None:
-    for b in range(out.shape[0]):
-        for h in range(out.shape[1]):
-            out[b, h] = rows[b, h]
-
-
-@kernel
-def add(rows: np.ndarray, out: np.ndarray) -> None:
-    for b in range(out.shape[0]):
-        for h in range(out.shape[1]):
-            out[b, h] += rows[b, h]
-
-
-@kernel
-def sum_up(rows: np.ndarray, out: np.ndarray) -> None:
-    """out += the sum of the rows."""
-    for b in range(rows.shape[0]):
-        for h in range(rows.shape[1]):
-            out[h] += rows[b, h]
+def borders(share: int, shares: int, size: int) -> tuple[int, int]:
+    """Where the share begins and ends."""
+    return size * share // shares, size * (share + 1) // shares

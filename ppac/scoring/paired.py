@@ -1,8 +1,8 @@
 """A perceptron over the pairs of a batch, both ways of autograd.
 
-Some pairs go through all layers while what they leave behind is in the cache; as whole batches,
-every layer would go to memory and back. The first layer is split, W [u ; i] = W_u u + W_i i: a
-user's half serves the positive and the negative item.
+Some pairs go through all layers, there or back, while what one layer hands to the next is still
+in the cache. The first layer is split, W [u ; i] = W_u u + W_i i: a user's half serves the positive
+and the negative item.
 """
 
 from __future__ import annotations
@@ -13,20 +13,21 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from ppac.core.compiled import kernel
-from ppac.scoring.batches import (
-    PIECE,
+from ppac.scoring.batches import PIECE, borders, for_shares, of_shares, over_shares
+from ppac.scoring.products import matmul
+from ppac.scoring.rows import (
     add,
+    add_sum,
     copy,
-    for_shares,
-    of_shares,
-    over_shares,
-    pieces,
+    leaky_relu,
+    leaky_relu_back,
+    relu,
+    relu_back,
     repeat,
-    sum_up,
 )
-from ppac.scoring.products import multiply
 
 
 def paired(users: Tensor, items: Tensor, parameters: Sequence[Tensor], leaks: Tensor) -> Tensor:
@@ -46,34 +47,40 @@ class Paired(torch.autograd.Function):
     def forward(
         ctx: Any, users: Tensor, items: Tensor, leaks: Tensor, *parameters: Tensor
     ) -> Tensor:
-        flat = items.reshape(-1, *users.shape)
+        size, lead = len(users), items.shape[:-2]
+        flat = items.reshape(lead.numel(), *users.shape)
         of_users, of_items, bias, *rest = parameters
         weights, biases = rest[::2], rest[1::2]
         rooms = [torch.empty(*flat.shape[:2], len(one)) for one in (bias, *biases)]
         first = (of_users.T, of_items.T, bias, leaks)
-        over_shares(score, users, flat, *first, [w.T for w in weights], biases, rooms)
+        read = (users, flat, *first, [weight.T for weight in weights], biases)
+        over_shares(score, size, read, [rooms])
         ctx.save_for_backward(users, flat, of_users, of_items, leaks, *weights, *rooms[:-1])
-        return rooms[-1].view(*items.shape[:-1], -1)
+        return rooms[-1].view(*lead, size, len(biases[-1]))
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         users, items, of_users, of_items, leaks, *rest = ctx.saved_tensors
         weights, rooms = rest[: len(rest) // 2], rest[len(rest) // 2 :]
-        to_users, to_items = torch.empty_like(users), torch.empty_like(items)
-        gradient = gradients[0].reshape(*items.shape[:2], -1)
-        first = [for_shares(one) for one in (of_users, of_items, of_items[:, 0])]
-        to_weights = [for_shares(weight) for weight in weights]
-        to_biases = [for_shares(weight[:, 0]) for weight in weights]
-        given = (gradient, users, items, of_users, of_items, leaks, weights, rooms)
-        over_shares(score_back, *given, to_users, to_items, *first, to_weights, to_biases)
+        size, n = len(users), len(weights[-1])
+        to_users, to_items = torch.empty(users.shape), torch.empty(items.shape)
+        shapes = (of_users.shape, of_items.shape, of_items.shape[:1])
+        first = [for_shares(size, shape) for shape in shapes]
+        to_weights = [for_shares(size, weight.shape) for weight in weights]
+        to_biases = [for_shares(size, weight.shape[:1]) for weight in weights]
+        gradient = gradients[0].reshape(*items.shape[:2], n)
+        read = (gradient, users, items, of_users, of_items, leaks, weights, rooms)
+        over_shares(score_back, size, read, [to_users, to_items, *first, to_weights, to_biases])
         further = (one for layer in zip(to_weights, to_biases, strict=True) for one in layer)
         sums = (of_shares(one) for one in (*first, *further))
-        return to_users, to_items.view(*gradients[0].shape[:-1], -1), None, *sums
+        return to_users, to_items.view(*gradients[0].shape[:-1], items.shape[-1]), None, *sums
 
 
 @kernel
 def score(
     share: int,
+    shares: int,
     users: np.ndarray,
     items: np.ndarray,
     of_users: np.ndarray,
@@ -84,32 +91,33 @@ def score(
     biases: tuple[np.ndarray, ...],
     rooms: tuple[np.ndarray, ...],
 ) -> None:
-    """What each layer makes of the pairs, into a room each: switched on, but for the last."""
+    """What each layer makes of the pairs, into a room each: its units, but for the last."""
     left = np.empty((PIECE, len(bias)), np.float32)
     joint = of_users.shape[1]
-    start, stop, step = pieces(share, len(users))
-    for first in range(start, stop, step):
-        end = min(first + step, stop)
+    start, stop = borders(share, shares, len(users))
+    for first in range(start, stop, PIECE):
+        end = min(first + PIECE, stop)
         mine = left[: end - first]
         repeat(bias, mine)
-        multiply(mine[:, :joint], users[first:end], of_users, True)
+        matmul(users[first:end], of_users, True, mine[:, :joint])
         for n in range(len(items)):
             hidden = rooms[0][n, first:end]
             copy(mine, hidden)
-            multiply(hidden, items[n, first:end], of_items, True)
-            leak(hidden, leaks)
+            matmul(items[n, first:end], of_items, True, hidden)
+            leaky_relu(leaks, hidden)
             for layer in range(len(weights)):
                 if layer:
-                    switch_on(hidden)
+                    relu(hidden)
                 after = rooms[layer + 1][n, first:end]
                 repeat(biases[layer], after)
-                multiply(after, hidden, weights[layer], True)
+                matmul(hidden, weights[layer], True, after)
                 hidden = after
 
 
 @kernel
 def score_back(
     share: int,
+    shares: int,
     gradient: np.ndarray,
     users: np.ndarray,
     items: np.ndarray,
@@ -127,64 +135,29 @@ def score_back(
     to_biases: tuple[np.ndarray, ...],
 ) -> None:
     left = np.empty((PIECE, len(of_items)), np.float32)
-    joint = len(of_users)
     backs = [np.empty((PIECE, weight.shape[1]), np.float32) for weight in weights]
-    start, stop, step = pieces(share, len(users))
-    for first in range(start, stop, step):
-        end = min(first + step, stop)
+    joint = len(of_users)
+    start, stop = borders(share, shares, len(users))
+    for first in range(start, stop, PIECE):
+        end = min(first + PIECE, stop)
         mine = left[: end - first]
         mine[:] = 0
         for n in range(len(items)):
             down = gradient[n, first:end]
             for layer in range(len(weights) - 1, -1, -1):
                 hidden = rooms[layer][n, first:end]
-                multiply(to_weights[layer][share], down.T, hidden, True)
-                sum_up(down, to_biases[layer][share])
+                matmul(down.T, hidden, True, to_weights[layer][share])
+                add_sum(down, to_biases[layer][share])
                 before = backs[layer][: end - first]
-                multiply(before, down, weights[layer], False)
+                matmul(down, weights[layer], False, before)
                 if layer:
-                    silence(before, hidden)
+                    relu_back(hidden, before)
                 else:
-                    muffle(before, hidden, leaks)
+                    leaky_relu_back(leaks, hidden, before)
                 down = before
-            multiply(to_of_items[share], down.T, items[n, first:end], True)
-            multiply(to_items[n, first:end], down, of_items, False)
+            matmul(down.T, items[n, first:end], True, to_of_items[share])
+            matmul(down, of_items, False, to_items[n, first:end])
             add(down, mine)
-        sum_up(mine, to_bias[share])
-        multiply(to_of_users[share], mine[:, :joint].T, users[first:end], True)
-        multiply(to_users[first:end], mine[:, :joint], of_users, False)
-
-
-@kernel
-def switch_on(units: np.ndarray) -> None:
-    """relu; a nan stays one."""
-    for b in range(units.shape[0]):
-        for h in range(units.shape[1]):
-            value = units[b, h]
-            units[b, h] = np.float32(0) if value < 0 else value
-
-
-@kernel
-def leak(units: np.ndarray, leaks: np.ndarray) -> None:
-    for b in range(units.shape[0]):
-        for h in range(units.shape[1]):
-            value = units[b, h]
-            units[b, h] = value * leaks[h] if value < 0 else value
-
-
-@kernel
-def silence(gradient: np.ndarray, units: np.ndarray) -> None:
-    """Nothing goes back through units that are off."""
-    for b in range(units.shape[0]):
-        for h in range(units.shape[1]):
-            value = gradient[b, h]
-            gradient[b, h] = value if units[b, h] > 0 else np.float32(0)
-
-
-@kernel
-def muffle(gradient: np.ndarray, units: np.ndarray, leaks: np.ndarray) -> None:
-    """Little goes back through units that leak."""
-    for b in range(units.shape[0]):
-        for h in range(units.shape[1]):
-            value = gradient[b, h]
-            gradient[b, h] = value if units[b, h] > 0 else value * leaks[h]
+        add_sum(mine, to_bias[share])
+        matmul(mine[:, :joint].T, users[first:end], True, to_of_users[share])
+        matmul(mine[:, :joint], of_users, False, to_users[first:end])

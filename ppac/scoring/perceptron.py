@@ -16,9 +16,9 @@ from numba.core import cgutils
 from torch import Tensor, nn
 
 from ppac.core.compiled import intrinsic, kernel, splat
-from ppac.scoring.batches import PIECE, repeat
-from ppac.scoring.paired import switch_on
-from ppac.scoring.products import multiply
+from ppac.scoring.batches import PIECE, as_arrays
+from ppac.scoring.products import matmul
+from ppac.scoring.rows import relu, relu_of_sum, repeat
 
 RUN = 32  # items at a time: their sums are four registers of eight numbers
 
@@ -99,10 +99,9 @@ def layers(left: Tensor, right: Tensor, rest: Sequence[nn.Module]) -> Tensor:
         return torch.stack([through(row + right, rest) for row in left])
     out = torch.empty(len(left), len(right))
     linear = [layer for layer in rest if isinstance(layer, nn.Linear)]
-    users, items = (side.detach().contiguous().numpy() for side in (left, right))
-    weights = tuple(layer.weight.detach().T.contiguous().numpy() for layer in linear)
-    biases = tuple(layer.bias.detach().numpy() for layer in linear)
-    go_through(users, items, weights, biases, out.numpy())
+    weights, biases = [layer.weight.T for layer in linear], [layer.bias for layer in linear]
+    users, items, by, plus = as_arrays((left, right, weights, biases), Tensor.contiguous)
+    go_through(users, items, by, plus, out.numpy())
     return out
 
 
@@ -121,24 +120,15 @@ def go_through(
         some = items[first : first + PIECE]
         for user in range(len(users)):
             hidden = rooms[0][: len(some)]
-            meet(users[user], some, hidden)
+            relu_of_sum(users[user], some, hidden)
             for layer in range(len(weights)):
                 if layer:
-                    switch_on(hidden)
+                    relu(hidden)
                 after = rooms[layer + 1][: len(some)]
                 repeat(biases[layer], after)
-                multiply(after, hidden, weights[layer], True)
+                matmul(hidden, weights[layer], True, after)
                 hidden = after
             out[user, first : first + len(some)] = hidden[:, 0]
-
-
-@kernel
-def meet(user: np.ndarray, items: np.ndarray, out: np.ndarray) -> None:
-    """relu(user + items); a nan stays one."""
-    for i in range(out.shape[0]):
-        for h in range(out.shape[1]):
-            value = user[h] + items[i, h]
-            out[i, h] = np.float32(0) if value < 0 else value
 
 
 def through(hidden: Tensor, rest: Sequence[nn.Module]) -> Tensor:

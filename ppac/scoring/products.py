@@ -1,8 +1,7 @@
-"""Matrix products inside compiled kernels, of pieces small enough to stay in the cache.
+"""Matrix products inside compiled kernels, of float32 pieces small enough to stay in the cache.
 
-A library's product of a whole batch writes each layer to memory and reads it back, and the order of
-its sums is the processor's. Here every number of a result is one chain of fused multiply-adds in
-the order of the summed index: the same bits on every processor that has the instruction.
+Every number of a result is one chain of fused multiply-adds in the order of the summed index: the
+same bits on every processor that has the instruction. A library's order is the processor's.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from numba.core import cgutils
 
 from ppac.core.compiled import intrinsic, kernel, splat
 
-# As many rows and columns of sums as fit into the registers: 32 of 16 numbers, or 16 of 8.
+# So many rows and columns at a time that their sums are in registers, of 16, 8 or 4 numbers each.
 COLUMNS = 32
-HERE = binding.get_host_cpu_features()
-ROWS = 8 if HERE.get("avx512f") else 3 if HERE.get("avx2") else 2
+FEATURES = binding.get_host_cpu_features()
+ROWS = 8 if FEATURES.get("avx512f") else 3 if FEATURES.get("avx2") else 2
 FEW = 8  # columns at a time of the last ones, then one by one
 
 
@@ -67,7 +66,7 @@ flat, flat_few, flat_one = (corner(1, columns) for columns in (COLUMNS, FEW, 1))
 
 
 @kernel
-def multiply(out: np.ndarray, left: np.ndarray, right: np.ndarray, goes_on: bool) -> None:
+def matmul(left: np.ndarray, right: np.ndarray, goes_on: bool, out: np.ndarray) -> None:
     """out = left @ right, or out += left @ right where it goes on.
 
     Numbers of a row of ``out`` and of ``right`` lie side by side; ``left`` may be transposed.

@@ -14,7 +14,6 @@ from typing import TypeVar
 
 import numpy as np
 import torch
-from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from ppac.core.interactions import Interactions
@@ -119,8 +118,7 @@ class Ranking:
         try:
             starts = range(0, len(users), size)
             pieces = (partial(work, users[start : start + size]) for start in starts)
-            with threadpool_limits(1, user_api="blas"):
-                for done in in_order(pieces, threads):
-                    yield from done
+            for done in in_order(pieces, threads):
+                yield from done
         finally:
             torch.set_num_threads(threads)
