@@ -18,16 +18,7 @@ from torch.autograd.function import once_differentiable
 from ppac.core.compiled import kernel
 from ppac.scoring.batches import PIECE, borders, for_shares, of_shares, over_shares
 from ppac.scoring.products import matmul
-from ppac.scoring.rows import (
-    add,
-    add_sum,
-    copy,
-    leaky_relu,
-    leaky_relu_back,
-    relu,
-    relu_back,
-    repeat,
-)
+from ppac.scoring.rows import add, add_sum, copy, leaky_relu, leaky_relu_back, repeat
 
 
 def paired(users: Tensor, items: Tensor, parameters: Sequence[Tensor], leaks: Tensor) -> Tensor:
@@ -52,7 +43,7 @@ class Paired(torch.autograd.Function):
         of_users, of_items, bias, *rest = parameters
         weights, biases = rest[::2], rest[1::2]
         rooms = [torch.empty(*flat.shape[:2], len(one)) for one in (bias, *biases)]
-        first = (of_users.T, of_items.T, bias, leaks)
+        first = (of_users.T, of_items.T, bias, all_leaks(leaks, weights))
         read = (users, flat, *first, [weight.T for weight in weights], biases)
         over_shares(score, size, read, [rooms])
         ctx.save_for_backward(users, flat, of_users, of_items, leaks, *weights, *rooms[:-1])
@@ -65,16 +56,23 @@ class Paired(torch.autograd.Function):
         weights, rooms = rest[: len(rest) // 2], rest[len(rest) // 2 :]
         size, n = len(users), len(weights[-1])
         to_users, to_items = torch.empty(users.shape), torch.empty(items.shape)
-        shapes = (of_users.shape, of_items.shape, of_items.shape[:1])
-        first = [for_shares(size, shape) for shape in shapes]
+        to_halves = [for_shares(size, half.shape) for half in (of_users, of_items)]
+        to_bias = for_shares(size, of_items.shape[:1])
         to_weights = [for_shares(size, weight.shape) for weight in weights]
         to_biases = [for_shares(size, weight.shape[:1]) for weight in weights]
         gradient = gradients[0].reshape(*items.shape[:2], n)
-        read = (gradient, users, items, of_users, of_items, leaks, weights, rooms)
-        over_shares(score_back, size, read, [to_users, to_items, *first, to_weights, to_biases])
+        halves, leaking = (of_users, of_items), all_leaks(leaks, weights)
+        read = (gradient, users, items, halves, leaking, weights, rooms)
+        sums = (to_halves, to_bias, to_weights, to_biases)
+        over_shares(score_back, size, read, [to_users, to_items, *sums])
         further = (one for layer in zip(to_weights, to_biases, strict=True) for one in layer)
-        sums = (of_shares(one) for one in (*first, *further))
-        return to_users, to_items.view(*gradients[0].shape[:-1], items.shape[-1]), None, *sums
+        found = (of_shares(one) for one in (*to_halves, to_bias, *further))
+        return to_users, to_items.view(*gradients[0].shape[:-1], items.shape[-1]), None, *found
+
+
+def all_leaks(first: Tensor, weights: Sequence[Tensor]) -> list[Tensor]:
+    """Of every layer with units: those after the first leak nothing."""
+    return [first, *(torch.zeros(weight.shape[1]) for weight in weights[1:])]
 
 
 @kernel
@@ -86,7 +84,7 @@ def score(
     of_users: np.ndarray,
     of_items: np.ndarray,
     bias: np.ndarray,
-    leaks: np.ndarray,
+    leaks: tuple[np.ndarray, ...],
     weights: tuple[np.ndarray, ...],
     biases: tuple[np.ndarray, ...],
     rooms: tuple[np.ndarray, ...],
@@ -104,10 +102,8 @@ def score(
             hidden = rooms[0][n, first:end]
             copy(mine, hidden)
             matmul(items[n, first:end], of_items, True, hidden)
-            leaky_relu(leaks, hidden)
             for layer in range(len(weights)):
-                if layer:
-                    relu(hidden)
+                leaky_relu(leaks[layer], hidden)
                 after = rooms[layer + 1][n, first:end]
                 repeat(biases[layer], after)
                 matmul(hidden, weights[layer], True, after)
@@ -121,19 +117,18 @@ def score_back(
     gradient: np.ndarray,
     users: np.ndarray,
     items: np.ndarray,
-    of_users: np.ndarray,
-    of_items: np.ndarray,
-    leaks: np.ndarray,
+    halves: tuple[np.ndarray, np.ndarray],
+    leaks: tuple[np.ndarray, ...],
     weights: tuple[np.ndarray, ...],
     rooms: tuple[np.ndarray, ...],
     to_users: np.ndarray,
     to_items: np.ndarray,
-    to_of_users: np.ndarray,
-    to_of_items: np.ndarray,
+    to_halves: tuple[np.ndarray, np.ndarray],
     to_bias: np.ndarray,
     to_weights: tuple[np.ndarray, ...],
     to_biases: tuple[np.ndarray, ...],
 ) -> None:
+    of_users, of_items = halves
     left = np.empty((PIECE, len(of_items)), np.float32)
     backs = [np.empty((PIECE, weight.shape[1]), np.float32) for weight in weights]
     joint = len(of_users)
@@ -150,14 +145,11 @@ def score_back(
                 add_sum(down, to_biases[layer][share])
                 before = backs[layer][: end - first]
                 matmul(down, weights[layer], False, before)
-                if layer:
-                    relu_back(hidden, before)
-                else:
-                    leaky_relu_back(leaks, hidden, before)
+                leaky_relu_back(leaks[layer], hidden, before)
                 down = before
-            matmul(down.T, items[n, first:end], True, to_of_items[share])
+            matmul(down.T, items[n, first:end], True, to_halves[1][share])
             matmul(down, of_items, False, to_items[n, first:end])
             add(down, mine)
         add_sum(mine, to_bias[share])
-        matmul(mine[:, :joint].T, users[first:end], True, to_of_users[share])
+        matmul(mine[:, :joint].T, users[first:end], True, to_halves[0][share])
         matmul(mine[:, :joint], of_users, False, to_users[first:end])

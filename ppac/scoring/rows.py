@@ -58,14 +58,6 @@ def relu_of_sum(row: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
 
 
 @kernel
-def relu_back(units: np.ndarray, gradient: np.ndarray) -> None:
-    for b in range(units.shape[0]):
-        for h in range(units.shape[1]):
-            value = gradient[b, h]
-            gradient[b, h] = ZERO if units[b, h] <= 0 else value
-
-
-@kernel
 def leaky_relu(leaks: np.ndarray, units: np.ndarray) -> None:
     for b in range(units.shape[0]):
         for h in range(units.shape[1]):
