@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ppac.core.compiled import kernel
-from ppac.core.parallel import share_out
+from ppac.scoring.threads import share_out
 
 PIECE = 128  # rows
 MOST = 8  # shares: each has sums of its own, and more threads than this find nothing to do
@@ -30,7 +30,7 @@ def over_shares(
     shares = shares_of(size)
     given = [as_arrays(value, torch.Tensor.contiguous) for value in read]
     given += [as_arrays(value, lambda tensor: tensor) for value in written]
-    share_out(lambda share: work(share, shares, *given), shares, torch.get_num_threads())
+    share_out(lambda share: work(share, shares, *given), shares)
 
 
 def as_arrays(value: Any, laid_out: Callable[[Tensor], Tensor]) -> Any:

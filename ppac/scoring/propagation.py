@@ -19,7 +19,7 @@ from torch import Tensor
 
 from ppac.core.compiled import intrinsic, loose_kernel
 from ppac.core.interactions import Interactions
-from ppac.core.parallel import share_out
+from ppac.scoring.threads import share_out
 
 SHARES = 8  # of either side's rows, for threads to take
 BLOCK, HALF = 64, 32  # columns: a number known to the compiler keeps their sums in registers
@@ -91,7 +91,7 @@ class Graph:
             graph = self.sides[side]
             receive(*graph, table, own, to, names[side], np.float32(scale), first, last)
 
-        share_out(work, 2 * SHARES, torch.get_num_threads())
+        share_out(work, 2 * SHARES)
         return out
 
     def on(self, device: torch.device) -> Pair:
