@@ -120,7 +120,7 @@ def main() -> None:
     )
     parser.add_argument("verb", choices=VERBS, nargs="?")
     args, options = parser.parse_args(sys.argv[1:2]), sys.argv[2:]
-    if args.verb is None:
+    if args.verb is None or (options == ["--help"] and args.verb != "recommend"):
         parser.print_help()
         return
     if options and args.verb != "recommend":

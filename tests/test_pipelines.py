@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 import yaml
-from copies import Copy, ran
+from copies import Copy, files_of_the_project, ran
 
 from ppac.pipelines import write_all
 
@@ -28,6 +28,14 @@ def test_the_smoke_pipeline(copy):
     assert not [*copy.folder.glob("pipelines/*/mlflow.db")]
     assert not [*copy.folder.glob("pipelines/*/.dvc/cache")]
     assert "gamma" in copy.dvc("--cd", "pipelines/smoke", "plots", "show", "--json")
+
+
+def test_code_folders_stay_as_they_are(copy):
+    """Stages depend on them: what a run writes there would be a change in the next clone."""
+    here = (path for name in ("ppac", "stages") for path in (copy.folder / name).rglob("*"))
+    files = {str(path.relative_to(copy.folder)) for path in here if path.is_file()}
+    new = files - set(files_of_the_project())
+    assert not [name for name in new if not name.startswith("ppac/__pycache__/")]
 
 
 def test_an_experiment_in_a_folder(copy):

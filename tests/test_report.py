@@ -383,7 +383,7 @@ def test_results_table_from_metric_files(tmp_path: Path, monkeypatch: pytest.Mon
         "| ncf  | base   |     0.1000 |           - |    120.0 | 0.3000 |\n"
         "| ncf  | ppac   | **0.2500** |           - | **80.2** | 0.5000 |\n"
         "\n"
-        "Bold: the best of the dataset (lowest for ARP).\n"
+        "Bold: the best of the table (lowest for ARP).\n"
     )
     few = results.summary(results.select(table, ["ndcg_at_50"], "report.summary"))
     assert few == {"d": {"ncf": {"base": {"ndcg_at_50": 0.1}, "ppac": {"ndcg_at_50": 0.25}}}}

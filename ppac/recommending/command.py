@@ -65,7 +65,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     who = parser.add_mutually_exclusive_group()
     who.add_argument("--user", action="append", help="one user's id; may be repeated")
     who.add_argument("--users", type=Path, help="a table with a column of user ids")
-    who.add_argument("--new", type=Path, help="a table of users and items unknown at training")
+    who.add_argument("--new", type=Path, help="a table of new users and the items they have")
     args = parser.parse_args(words)
     if not args.new and not (args.base and args.method):
         parser.error("--base and --method say whose lists, or --new for whom")

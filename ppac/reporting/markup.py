@@ -23,7 +23,8 @@ from ppac.reporting.drawing import VIRIDIS, Spec
 
 VEGA_LITE = "6.4"
 PACKER = version("vl-convert-python")
-KEPT = Path(__file__).parent / "__pycache__" / f"vega-lite-{VEGA_LITE}-{PACKER}.js"
+# Not in this folder: stages depend on it, and would change by what they write.
+KEPT = Path(__file__).parents[1] / "__pycache__" / f"vega-lite-{VEGA_LITE}-{PACKER}.js"
 MARK = re.compile(r'<path aria-label="([^"]*)" role="[^"]*" aria-roledescription="[^"]*" ([^>]*)/>')
 
 

@@ -83,7 +83,7 @@ def results_section(results: pl.DataFrame, up: str) -> Iterable[str]:
     metrics = results.columns[len(KEY) :]
     lower = [label(name) for name in metrics if direction(name) < 0]
     yield "<h2 id='results'>Results</h2>"
-    yield "<p class='dim'>On the test set. Bold: the best of the dataset"
+    yield "<p class='dim'>On the test set. Bold: the best of the table"
     yield f"{escape(' (lowest for ' + ', '.join(lower) + ')') if lower else ''}. "
     yield f"Each number opens its file; all of them: {link('results.csv')}.</p>"
     for dataset, part in by_dataset(results):

@@ -188,7 +188,7 @@ def markdown(results: pl.DataFrame) -> str:
         sections.append(f"{heading}\n\n{aligned(columns, left=2)}")
     lower = [label(name).removesuffix(f"@{shared}") for name in metrics if direction(name) < 0]
     note = f" (lowest for {', '.join(lower)})" if lower else ""
-    return "\n\n".join([*sections, f"Bold: the best of the dataset{note}."]) + "\n"
+    return "\n\n".join([*sections, f"Bold: the best of the table{note}."]) + "\n"
 
 
 def aligned(columns: Mapping[str, list[str]], left: int) -> str:
