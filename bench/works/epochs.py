@@ -141,12 +141,11 @@ def where_time_goes(records: Sequence[Record]) -> list[str]:
         " (reading rows in random order, also with prefetching, costs what passing over all of them"
         " does); gradients kept in place of new tables; adding gradients on two threads.",
         "",
-        "NCF's layers and PPAC's heads run on torch's own OpenMP threads: on others they shared the"
-        " cores with those, which wait by spinning (in turns, a fifth off PPAC's epoch and a sixth"
-        " off NCF's). Tried for them and left out: less of that waiting (PPAC gains what BPRMF"
-        " loses); one thread for torch and two for the kernels (the same); memory that the"
-        " allocator keeps (no difference). What is left of NCF is its products: on a quiet machine"
-        " its kernels alone take no longer than torch's own product does for the same layers.",
+        "NCF's layers and PPAC's heads run on torch's own OpenMP threads: threads of our own shared"
+        " the cores with those, which wait by spinning, and in turns took longer. Tried for them and"
+        " left out: less of that waiting (PPAC gains what BPRMF loses); one thread for torch and two"
+        " for the kernels (NCF gains a little, BPRMF and PPAC lose); memory that the allocator keeps"
+        " (no gain to be seen).",
     ]
 
 
