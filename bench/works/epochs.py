@@ -141,11 +141,11 @@ def where_time_goes(records: Sequence[Record]) -> list[str]:
         " (reading rows in random order, also with prefetching, costs what passing over all of them"
         " does); gradients kept in place of new tables; adding gradients on two threads.",
         "",
-        "NCF's layers and PPAC's heads run on torch's own OpenMP threads: threads of our own shared"
-        " the cores with those, which wait by spinning, and in turns took longer. Tried for them and"
-        " left out: less of that waiting (PPAC gains what BPRMF loses); one thread for torch and two"
-        " for the kernels (NCF gains a little, BPRMF and PPAC lose); memory that the allocator keeps"
-        " (no gain to be seen).",
+        "NCF's layers and PPAC's heads run on torch's own OpenMP threads: threads of our own"
+        " shared the cores with those, which wait by spinning, and in turns took longer. Tried"
+        " for them and left out: less of that waiting (PPAC gains what BPRMF loses); one"
+        " thread for torch and two for the kernels (NCF gains a little, BPRMF and PPAC lose);"
+        " memory that the allocator keeps (no gain to be seen).",
     ]
 
 
