@@ -37,7 +37,8 @@ class Copy:
         for old, new in (
             ("datasets: [ml-100k]", "datasets: [synthetic]"),
             ("bases: [bprmf, ncf, lightgcn]", "bases: [bprmf]"),
-            ("rankers: [mostpop, mostppop, ppgp]", "rankers: [ppgp]"),
+            ("variants: [ppac-plus]", "variants: []"),
+            ("rankers: [mostpop, mostppop, ppgp, pp-plus]", "rankers: [ppgp]"),
             ("epochs: 300", "epochs: 10"),
             ONE_THREAD,
         ):
