@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ppac.core.errors import Problem
+from ppac.documents.blocks import DOCUMENTS, fill
 from ppac.layout import Cell
 from ppac.pipelines import write_all
-from ppac.reporting.numbers import DOCUMENT, fill
 from ppac.tracking import track
 from ppac.tracking.mirror import mirror
 from ppac.tracking.publish import links, publish
@@ -89,8 +89,9 @@ def pipelines() -> None:
 
 
 def numbers() -> None:
-    """Write the tables of docs/numbers.md from what the pipelines committed."""
-    DOCUMENT.write_text(fill(DOCUMENT.read_text(encoding="utf-8"), Path.cwd()), encoding="utf-8")
+    """Write the tables of documents from what the pipelines and the benchmarks committed."""
+    for path in DOCUMENTS:
+        path.write_text(fill(path.read_text(encoding="utf-8"), Path.cwd()), encoding="utf-8")
 
 
 def recommend(options: list[str]) -> None:

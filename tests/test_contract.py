@@ -31,8 +31,9 @@ from contract import (
 
 from ppac.__main__ import readme
 from ppac.core.errors import Problem
+from ppac.documents.blocks import DOCUMENTS as WRITTEN
+from ppac.documents.blocks import fill
 from ppac.pipelines import AXES, BESIDE_CELLS, EVERY_CELL, derived, differences
-from ppac.reporting.numbers import fill
 from stages import door
 
 EVERY_STAGE = [
@@ -393,9 +394,10 @@ def test_the_readme_shows_what_the_report_wrote(committed, monkeypatch):
     assert (committed / "README.md").read_text() == text
 
 
-def test_the_numbers_are_what_the_pipelines_committed(committed):
-    """The document's tables come out of the tracked files byte by byte."""
-    text = (committed / "docs/numbers.md").read_text()
+@pytest.mark.parametrize("document", WRITTEN, ids=lambda path: path.name)
+def test_the_numbers_are_what_the_pipelines_committed(committed, document):
+    """The documents' tables come out of the tracked files byte by byte."""
+    text = (committed / document).read_text()
     assert fill(text, committed) == text
 
 

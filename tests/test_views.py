@@ -13,7 +13,6 @@ from conftest import ROOT
 from ppac.core import registry
 from ppac.core.errors import Problem
 from ppac.layout import RANKERS
-from ppac.reporting.numbers import fill
 from ppac.reporting.printed import printed
 from ppac.reporting.view import Source, write
 
@@ -181,8 +180,3 @@ def test_printed_rankers_have_no_base():
     assert len(rows) == 9 * 9 + 2 * 3
     assert set(rows.filter(base=RANKERS)["method"]) == {"mostpop", "mostppop"}
     assert "ppac-without-ci" in set(printed(ROOT, "T3")["method"])
-
-
-def test_an_unknown_block_is_named():
-    with pytest.raises(Problem, match="unknown block 'tables x'"):
-        fill("<!-- numbers: tables x -->\n<!-- /numbers -->", Path())

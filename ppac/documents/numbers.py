@@ -1,27 +1,13 @@
-"""Our numbers beside the paper's: the tables of docs/numbers.md, from committed files alone.
-
-The document holds blocks between markers; what is in them is written, the rest is prose:
-
-    <!-- numbers: printed T2 released -->       a printed table beside a pipeline's cells
-    <!-- numbers: measured balanced -->         a pipeline's cells alone
-    <!-- numbers: reached released -->          in how many numbers the paper was reached
-    <!-- numbers: controls released -->         what rankers reach of ppac, which learn nothing
-    <!-- numbers: switched -->                  what each difference of the release does
-    <!-- numbers: view ablation -->             what a view wrote, with its figures
-    <!-- numbers: missing released -->          cells that were not run, and how to run them
-    <!-- /numbers -->
-"""
+"""Our numbers beside the paper's: the tables of docs/numbers.md, from committed files alone."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Collection
 from pathlib import Path
 
 import polars as pl
 
 from ppac.core.config import read_params, read_yaml
-from ppac.core.errors import Problem
 from ppac.core.files import read_json
 from ppac.layout import RANKERS, Cell
 from ppac.pipelines import DIFFERENCES
@@ -30,22 +16,7 @@ from ppac.reporting.cells import configured
 from ppac.reporting.printed import METRICS, number
 from ppac.reporting.results import BASE, KEY, aligned, key, label
 
-DOCUMENT = Path("docs/numbers.md")
 AXES = ("datasets", "bases", "methods", "variants", "rankers")
-BLOCK = re.compile(r"(<!-- numbers: ([\w -]+?) -->\n).*?(<!-- /numbers -->)", re.S)
-
-
-def fill(text: str, root: Path) -> str:
-    """The document with every block written anew."""
-
-    def written(found: re.Match[str]) -> str:
-        kind, *words = found[2].split()
-        if kind not in BLOCKS:
-            known = ", ".join(BLOCKS)
-            raise Problem(f"{DOCUMENT}: unknown block '{found[2]}': one of {known}.")
-        return f"{found[1]}{BLOCKS[kind](root, *words)}\n{found[3]}"
-
-    return BLOCK.sub(written, text)
 
 
 def cells_of(folder: Path) -> list[Cell]:
@@ -53,14 +24,14 @@ def cells_of(folder: Path) -> list[Cell]:
     return configured(**{axis: params[axis] for axis in AXES})
 
 
-def measured(folder: Path) -> pl.DataFrame:
-    """Every cell of a pipeline with its two numbers, empty where it was not run."""
+def measured(folder: Path, metrics: Collection[str] = METRICS.values()) -> pl.DataFrame:
+    """Every cell of a pipeline with its two numbers, or others; empty where it was not run."""
     rows = []
     for cell in cells_of(folder):
         path = folder / cell.metrics
         found = read_json(path) if path.is_file() else {}
-        rows.append((*key(cell), *(found.get(metric) for metric in METRICS.values())))
-    schema = dict.fromkeys(KEY, pl.String) | dict.fromkeys(METRICS.values(), pl.Float64)
+        rows.append((*key(cell), *(found.get(metric) for metric in metrics)))
+    schema = dict.fromkeys(KEY, pl.String) | dict.fromkeys(metrics, pl.Float64)
     return pl.DataFrame(rows, schema, orient="row")
 
 
@@ -160,14 +131,3 @@ def missing(root: Path, pipeline: str) -> str:
         stage = f"evaluate-rankers@{dataset}-{method}"
     command = f"dvc --cd pipelines/{pipeline} repro {base}/evaluate/dvc.yaml:{stage}"
     return f"{printed.blanks(rows)}\n\nThe first of them:\n\n```sh\n{command}\n```"
-
-
-BLOCKS: dict[str, Callable[..., str]] = {
-    "printed": printed_table,
-    "measured": measured_table,
-    "reached": reached,
-    "controls": controls,
-    "switched": switched,
-    "view": view,
-    "missing": missing,
-}

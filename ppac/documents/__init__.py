@@ -1,0 +1,1 @@
+"""Tables of docs/, written from what the pipelines and the benchmarks committed."""

@@ -1,0 +1,89 @@
+"""Tables inside documents: what the second edition gains and costs, on toy files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ppac.core.errors import Problem
+from ppac.documents.blocks import fill
+
+AXES = {
+    "datasets": ["d"],
+    "bases": ["ncf"],
+    "methods": ["ppac"],
+    "variants": ["ppac-plus-rare", "ppac-plus"],
+    "rankers": ["ppgp"],
+}
+HEADER = "dataset,base,method,metric,against,opponent,relative,verdict\n"
+
+
+@pytest.fixture
+def root(tmp_path) -> Path:
+    """A project in which ppac, ppac-plus and ppgp were run, and reported on."""
+    folder = tmp_path / "pipelines/p"
+    values = {"ncf/ppac": (0.2, 0.1, 300.0), "ncf/ppac-plus": (0.3, 0.15, 250.04)}
+    for cell, (recall, ndcg, arp) in (values | {"rankers/ppgp": (0.1, 0.05, 100.0)}).items():
+        path = folder / f"metrics/d/{cell}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        found = {"recall_at_50": recall, "ndcg_at_50": ndcg, "arp_at_50": arp}
+        path.write_text(json.dumps(found))
+    (folder / ".dvc").mkdir()
+    (folder / "params.yaml").write_text(yaml.safe_dump(AXES))
+    report = folder / "report/d/ncf"
+    report.mkdir(parents=True)
+    (report / "significance.csv").write_text(
+        HEADER
+        + "d,ncf,ppac-plus,recall_at_50,ppac,ppac,0.5,better\n"
+        + "d,ncf,ppac-plus,recall_at_50,best,ppgp,-0.012,no difference\n"
+        + "d,ncf,ppac-plus,ndcg_at_50,ppac,ppac,-0.25,worse\n"
+        + "d,ncf,ppac,ndcg_at_50,best,ppgp,0.9,better\n"
+    )
+    return tmp_path
+
+
+def written(root: Path, block: str) -> list[list[str]]:
+    """The cells of a block's table, without its head."""
+    lines = fill(f"<!-- numbers: {block} -->\n<!-- /numbers -->", root).splitlines()[3:-1]
+    return [[word.strip() for word in line.strip("|").split("|")] for line in lines]
+
+
+def test_gains_are_as_tested_and_bold_where_significant(root):
+    (row,) = written(root, "gains p")
+    assert row[:5] == ["d", "ncf", "0.3000", "**+50.0%**", "-1.2% ppgp"]
+    assert row[5:8] == ["0.1500", "**-25.0%**", ""]  # the best other was tested for ppac alone
+    assert row[8:] == ["", "", ""]  # no random test
+
+
+def test_gains_without_a_report_are_blank(root):
+    (root / "pipelines/p/report/d/ncf/significance.csv").unlink()
+    (row,) = written(root, "gains p")
+    assert row[:4] == ["d", "ncf", "0.3000", ""]
+
+
+def test_steps_stand_side_by_side_and_blank_where_not_run(root):
+    rows = written(root, "steps p arp_at_50")
+    assert rows == [["d", "ncf", "300.0", "", "", "250.0"], ["d", "none", "100.0", "", "", ""]]
+
+
+def test_cost_is_the_median_time_and_the_most_memory(root):
+    def record(contender: str, *seconds: float) -> dict[str, object]:
+        repeats = [{"seconds": s, "peak_mb": 1000 * s} for s in seconds]
+        return {"case": "d", "contender": contender, "repeats": repeats}
+
+    names = ("paper", "plus", "paper-ranking", "plus-ranking")
+    records = [record(name, 1 + place, 2, 9) for place, name in enumerate(names)]
+    (root / "bench").mkdir()
+    (root / "bench/results.json").write_text(json.dumps({"plus": {"records": records}}))
+    assert written(root, "cost") == [
+        ["d", "finding", "2.00", "9,000", "2.00", "9,000"],
+        ["d", "a ranking", "3.00", "9,000", "4.00", "9,000"],
+    ]
+
+
+def test_an_unknown_block_is_named():
+    with pytest.raises(Problem, match="unknown block 'tables x'"):
+        fill("<!-- numbers: tables x -->\n<!-- /numbers -->", Path())
