@@ -18,7 +18,7 @@ AXES = {
     "variants": ["ppac-plus-rare", "ppac-plus"],
     "rankers": ["ppgp"],
 }
-HEADER = "dataset,base,method,metric,against,opponent,relative,verdict\n"
+HEADER = "dataset,base,method,metric,against,opponent,mean_opponent,mean_method,relative,verdict\n"
 
 
 @pytest.fixture
@@ -37,10 +37,10 @@ def root(tmp_path) -> Path:
     report.mkdir(parents=True)
     (report / "significance.csv").write_text(
         HEADER
-        + "d,ncf,ppac-plus,recall_at_50,ppac,ppac,0.5,better\n"
-        + "d,ncf,ppac-plus,recall_at_50,best,ppgp,-0.012,no difference\n"
-        + "d,ncf,ppac-plus,ndcg_at_50,ppac,ppac,-0.25,worse\n"
-        + "d,ncf,ppac,ndcg_at_50,best,ppgp,0.9,better\n"
+        + "d,ncf,ppac-plus,recall_at_50,ppac,ppac,0.2,0.3,0.5,better\n"
+        + "d,ncf,ppac-plus,recall_at_50,best,ppgp,0.1,0.3,-0.012,no difference\n"
+        + "d,ncf,ppac-plus,ndcg_at_50,ppac,ppac,0.1,0.15,-0.25,worse\n"
+        + "d,ncf,ppac,ndcg_at_50,best,ppgp,0.05,0.1,0.9,better\n"
     )
     return tmp_path
 
@@ -56,6 +56,15 @@ def test_gains_are_as_tested_and_bold_where_significant(root):
     assert row[:5] == ["d", "ncf", "0.3000", "**+50.0%**", "-1.2% ppgp"]
     assert row[5:8] == ["0.1500", "**-25.0%**", ""]  # the best other was tested for ppac alone
     assert row[8:] == ["", "", ""]  # no random test
+
+
+@pytest.mark.parametrize("cell", ["ncf/ppac-plus", "ncf/ppac"])
+def test_gains_tested_before_a_cell_was_run_again_are_blank(root, cell):
+    path = root / f"pipelines/p/metrics/d/{cell}.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"recall_at_50": 0.31}))
+    (row,) = written(root, "gains p")
+    assert row[3] == ""  # of ppac, tested when one of the two had another number
+    assert row[6] == "**-25.0%**"  # NDCG is as it was
 
 
 def test_gains_without_a_report_are_blank(root):

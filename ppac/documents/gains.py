@@ -26,17 +26,18 @@ STEPS = {  # each adds a part to the one before; with a trained model, and with 
     "discount": (PLUS, "pp-plus"),
 }
 COST = {"finding": ("paper", "plus"), "a ranking": ("paper-ranking", "plus-ranking")}
+ROUNDED = 2e-6  # metrics are committed with six decimals
 BENCH = Path("bench/results.json")
 
 
 def gains(root: Path, pipeline: str) -> str:
     """ppac-plus on every dataset and base model, and its change against others, as tested."""
     folder = root / "pipelines" / pipeline
-    rows = measured(folder, COMPARED).filter(method=PLUS)
+    rows = measured(folder, COMPARED)
     columns: dict[str, list[str]] = {"dataset": [], "base": []}
-    for row in rows.iter_rows(named=True):
+    for row in rows.filter(method=PLUS).iter_rows(named=True):
         place = folder / "report" / row["dataset"] / row["base"] / "significance.csv"
-        tests = pl.read_csv(place).filter(method=PLUS) if place.is_file() else None
+        tests = current(pl.read_csv(place), rows) if place.is_file() else None
         columns["dataset"].append(row["dataset"])
         columns["base"].append(row["base"])
         for metric, opponents in COMPARED.items():
@@ -46,6 +47,22 @@ def gains(root: Path, pipeline: str) -> str:
                 found = change(tests, metric, opponent)
                 columns.setdefault(f"{label(metric)} on {name}", []).append(found)
     return aligned(columns, left=2)
+
+
+def current(tests: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """The tests of ppac-plus whose means are the cells' own: not of an earlier run of one."""
+    ours = rows.unpivot(COMPARED, index=KEY, variable_name="metric", value_name="ours")
+    ours = ours.drop_nulls()
+    own = tests.filter(method=PLUS).join(ours, on=[*KEY, "metric"])
+    beside = own.join(
+        ours.rename({"method": "opponent", "ours": "theirs", "base": "of"}),
+        on=["dataset", "opponent", "metric"],
+    ).filter((pl.col("of") == pl.col("base")) | (pl.col("of") == RANKERS))
+    same = [
+        (pl.col(mean) - pl.col(committed)).abs() < ROUNDED
+        for mean, committed in (("mean_method", "ours"), ("mean_opponent", "theirs"))
+    ]
+    return beside.filter(same)
 
 
 def change(tests: pl.DataFrame | None, metric: str, against: str) -> str:
