@@ -51,7 +51,7 @@ def gains(root: Path, pipeline: str) -> str:
 
 def current(tests: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """The tests of ppac-plus whose means are the cells' own: not of an earlier run of one."""
-    ours = rows.unpivot(COMPARED, index=KEY, variable_name="metric", value_name="ours")
+    ours = rows.unpivot([*COMPARED], index=KEY, variable_name="metric", value_name="ours")
     ours = ours.drop_nulls()
     own = tests.filter(method=PLUS).join(ours, on=[*KEY, "metric"])
     beside = own.join(
