@@ -73,6 +73,17 @@ def test_gains_without_a_report_are_blank(root):
     assert row[:4] == ["d", "ncf", "0.3000", ""]
 
 
+def test_what_is_printed_is_counted(root):
+    (root / "reference").mkdir()
+    rows = "table,dataset,base,method,recall@50,ndcg@50\n"
+    rows += "T2,d,bprmf,ppac,0.2,0.1\nT2,d,ncf,ppac,0.2,0.2\nT2,d,ncf,base,0.9,0.9\n"
+    (root / "reference/printed.csv").write_text(rows)
+    text = fill("<!-- numbers: beyond p -->\n<!-- /numbers -->", root)
+    said = "2 of 2 printed numbers were run, 1 are reached, +12.5% on average."
+    assert f"- `ppac-plus`, beside PPAC of its base model: {said}\n" in text
+    assert "- `pp-plus`, beside PPAC of BPRMF: 0 of 0 printed numbers were run" in text
+
+
 def test_steps_stand_side_by_side_and_blank_where_not_run(root):
     rows = written(root, "steps p arp_at_50")
     assert rows == [["d", "ncf", "300.0", "", "", "250.0"], ["d", "none", "100.0", "", "", ""]]

@@ -10,6 +10,7 @@ A document holds blocks between markers; what is in them is written, the rest is
     <!-- numbers: view ablation -->             what a view wrote, with its figures
     <!-- numbers: missing released -->          cells that were not run, and how to run them
     <!-- numbers: gains balanced -->            ppac-plus beside ppac, its base and the best other
+    <!-- numbers: beyond released -->           ppac-plus and pp-plus beside the printed PPAC
     <!-- numbers: steps released ndcg_at_50 --> from ppac to ppac-plus, a part at a time
     <!-- numbers: cost -->                      what ppac-plus takes beside ppac
     <!-- /numbers -->
@@ -35,6 +36,7 @@ BLOCKS: dict[str, Callable[..., str]] = {
     "view": numbers.view,
     "missing": numbers.missing,
     "gains": gains.gains,
+    "beyond": gains.beyond,
     "steps": gains.steps,
     "cost": gains.cost,
 }

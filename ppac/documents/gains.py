@@ -9,8 +9,9 @@ from typing import Any
 import polars as pl
 
 from ppac.core.files import read_json
-from ppac.documents.numbers import measured
+from ppac.documents.numbers import counted, measured
 from ppac.layout import RANKERS
+from ppac.reporting import printed
 from ppac.reporting.results import KEY, aligned, label
 
 PLUS = "ppac-plus"
@@ -75,6 +76,18 @@ def change(tests: pl.DataFrame | None, metric: str, against: str) -> str:
     if row["verdict"] != "no difference":
         text = f"**{text}**"
     return f"{text} {row['opponent']}" if against == "best" else text
+
+
+def beyond(root: Path, pipeline: str) -> str:
+    """How often what is new reaches the printed PPAC: with a model, and with none."""
+    theirs = printed.printed(root, "T2").filter(method="ppac")
+    rows = measured(root / "pipelines" / pipeline)
+    with_model = rows.filter(method=PLUS).join(theirs, on=KEY[:2])
+    alone = rows.filter(method="pp-plus").join(theirs.filter(base="bprmf"), on="dataset")
+    return (
+        f"- `{PLUS}`, beside PPAC of its base model: {counted(with_model)}\n"
+        f"- `pp-plus`, beside PPAC of BPRMF: {counted(alone)}"
+    )
 
 
 def steps(root: Path, pipeline: str, metric: str) -> str:

@@ -57,18 +57,18 @@ def measured_table(root: Path, pipeline: str) -> str:
 
 def reached(root: Path, pipeline: str) -> str:
     """For base and ppac, in how many of the printed numbers ours are at least as high."""
-    lines = []
     rows = both(root, "T2", pipeline)
-    for method in (BASE, "ppac"):
-        own = rows.filter(method=method)
-        pairs = [pair for m in METRICS.values() for pair in own.select(m, f"printed_{m}").rows()]
-        run = [(ours, theirs) for ours, theirs in pairs if ours is not None]
-        high = sum(round(ours, 4) >= theirs for ours, theirs in run)
-        share = [ours / theirs - 1 for ours, theirs in run]
-        mean = f", {sum(share) / len(share):+.1%} on average" if share else ""
-        said = f"{len(run)} of {len(pairs)} printed numbers were run, {high} are reached{mean}."
-        lines.append(f"- `{method}`: {said}")
-    return "\n".join(lines)
+    return "\n".join(f"- `{name}`: {counted(rows.filter(method=name))}" for name in (BASE, "ppac"))
+
+
+def counted(rows: pl.DataFrame) -> str:
+    """Of rows of ours beside printed numbers: how many were run and reached, and by how much."""
+    pairs = [pair for m in METRICS.values() for pair in rows.select(m, f"printed_{m}").rows()]
+    run = [(ours, theirs) for ours, theirs in pairs if ours is not None]
+    high = sum(round(ours, 4) >= theirs for ours, theirs in run)
+    share = [ours / theirs - 1 for ours, theirs in run]
+    mean = f", {sum(share) / len(share):+.1%} on average" if share else ""
+    return f"{len(run)} of {len(pairs)} printed numbers were run, {high} are reached{mean}."
 
 
 def controls(root: Path, pipeline: str) -> str:
