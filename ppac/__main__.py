@@ -91,7 +91,7 @@ def pipelines() -> None:
 def numbers() -> None:
     """Write the tables of documents from what the pipelines and the benchmarks committed."""
     for path in DOCUMENTS:
-        path.write_text(fill(path.read_text(encoding="utf-8"), Path.cwd()), encoding="utf-8")
+        path.write_text(fill(path, Path.cwd()), encoding="utf-8")
 
 
 def recommend(options: list[str]) -> None:

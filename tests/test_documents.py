@@ -45,9 +45,15 @@ def root(tmp_path) -> Path:
     return tmp_path
 
 
+def filled(root: Path, block: str) -> str:
+    """A document of one block, written."""
+    (root / "d.md").write_text(f"<!-- numbers: {block} -->\n<!-- /numbers -->")
+    return fill(Path("d.md"), root)
+
+
 def written(root: Path, block: str) -> list[list[str]]:
     """The cells of a block's table, without its head."""
-    lines = fill(f"<!-- numbers: {block} -->\n<!-- /numbers -->", root).splitlines()[3:-1]
+    lines = filled(root, block).splitlines()[3:-1]
     return [[word.strip() for word in line.strip("|").split("|")] for line in lines]
 
 
@@ -78,7 +84,7 @@ def test_what_is_printed_is_counted(root):
     rows = "table,dataset,base,method,recall@50,ndcg@50\n"
     rows += "T2,d,bprmf,ppac,0.2,0.1\nT2,d,ncf,ppac,0.2,0.2\nT2,d,ncf,base,0.9,0.9\n"
     (root / "reference/printed.csv").write_text(rows)
-    text = fill("<!-- numbers: beyond p -->\n<!-- /numbers -->", root)
+    text = filled(root, "beyond p")
     said = "2 of 2 printed numbers were run, 1 are reached, +12.5% on average."
     assert f"- `ppac-plus`, beside PPAC of its base model: {said}\n" in text
     assert "- `pp-plus`, beside PPAC of BPRMF: 0 of 0 printed numbers were run" in text
@@ -104,6 +110,6 @@ def test_cost_is_the_median_time_and_the_most_memory(root):
     ]
 
 
-def test_an_unknown_block_is_named():
-    with pytest.raises(Problem, match="unknown block 'tables x'"):
-        fill("<!-- numbers: tables x -->\n<!-- /numbers -->", Path())
+def test_an_unknown_block_is_named(tmp_path):
+    with pytest.raises(Problem, match=r"^d\.md: unknown block 'tables x'"):
+        filled(tmp_path, "tables x")

@@ -42,13 +42,14 @@ BLOCKS: dict[str, Callable[..., str]] = {
 }
 
 
-def fill(text: str, root: Path) -> str:
-    """The document with every block written anew."""
+def fill(document: Path, root: Path) -> str:
+    """The text of the project's document with every block written anew."""
 
     def written(found: re.Match[str]) -> str:
         kind, *words = found[2].split()
         if kind not in BLOCKS:
-            raise Problem(f"unknown block '{found[2]}': one of {', '.join(BLOCKS)}.")
+            known = ", ".join(BLOCKS)
+            raise Problem(f"{document}: unknown block '{found[2]}': one of {known}.")
         return f"{found[1]}{BLOCKS[kind](root, *words)}\n{found[3]}"
 
-    return BLOCK.sub(written, text)
+    return BLOCK.sub(written, (root / document).read_text(encoding="utf-8"))
