@@ -87,6 +87,11 @@ class Cell:
         return self.run / "train" / "search.csv"
 
     @property
+    def trials(self) -> Path:
+        """The same table, in Git: of a folder that only tries settings."""
+        return Path("trials") / self.dataset / self.base / f"{self.method}.csv"
+
+    @property
     def tuned(self) -> Path:
         return self.run / "tune" / "tuned.json"
 

@@ -13,6 +13,9 @@ gives the cells of a base model a name: `dvc --cd pipelines/comparison repro -R 
 Where `report.missing` is `blank`, hardly a machine has run all cells, and one report on all would
 lose what another machine reported. There each dataset and base model has its own.
 
+A folder that has `search` and no `report` tries settings on validation: it has the stages up to
+train, and what its trials gave goes to Git.
+
 release-differences is a folder of such folders, with few cells and without reports: one for each
 entry of its differences.yaml, which says what it does otherwise than `released`.
 A folder with neither has a dvc.yaml of its own, written by hand: a view of what others reported.
@@ -24,13 +27,14 @@ import itertools
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import yaml
 
-from ppac.core.config import CELLS, FILE, overlay, read_yaml
+from ppac.core.config import CELLS, FILE, SEARCH, overlay, read_yaml
 from ppac.core.errors import Problem
-from ppac.layout import RANKERS
+from ppac.layout import RANKERS, Cell
 from ppac.projects import make_projects
 
 PIPELINE = "dvc.yaml"
@@ -39,6 +43,9 @@ METHOD = '"${item.method}"'
 EVERY_CELL = ("train", "tune", "evaluate", "sweep")
 BESIDE_CELLS = ("titles", "describe", "sweep", "recommend", "report")
 DIFFERENCES = "pipelines/release-differences/differences.yaml"
+UP_TO_TRAIN = ("tables", "download", "split", "neighbours", "popularity", "train")
+STAGE = r"^  ([\w-]+):\n(?:    .*\n)+\n?"
+TRIED = Cell(*(f"${{item.{axis}}}" for axis in ("dataset", "base", "method")))
 AXES = (
     *("datasets", "bases", "methods", "variants", "rankers", "sweeps", "recommendations"),
     "protocol",
@@ -136,6 +143,36 @@ def report_on_each(text: str, with_rankers: bool) -> str:
     return f"{before}{name}    matrix:\n      dataset: ${{datasets}}\n{block}"
 
 
+def trials_alone(text: str) -> str:
+    """The root's pipeline file up to training, whose trials are kept in Git beside the model.
+
+    >>> root = "  train:\\n    cmd: >-\\n      python x\\n    outs: [runs]\\n  tune:\\n    a: b\\n"
+    >>> print(trials_alone(root))
+      train:
+        cmd:
+          - >-
+            python x
+          - mkdir -p trials/${item.dataset}/${item.base}
+          - >-
+            cp runs/${item.dataset}/${item.base}/${item.method}/train/search.csv
+            trials/${item.dataset}/${item.base}/${item.method}.csv
+        outs:
+          - runs
+          - trials/${item.dataset}/${item.base}/${item.method}.csv: {cache: false}
+    <BLANKLINE>
+    """
+    text = text.partition("\nplots:\n")[0]
+    text = re.sub(STAGE, lambda m: m[0] if m[1] in UP_TO_TRAIN else "", text, flags=re.M)
+    before, name, block = text.partition("  train:\n")
+    folder, table = TRIED.trials.parent, TRIED.trials
+    kept = f"      - mkdir -p {folder}\n      - >-\n        cp {TRIED.search}\n        {table}\n"
+    ran = re.compile(r"    cmd: >-\n((?:      .*\n)+)")
+    block = ran.sub(lambda m: f"    cmd:\n      - >-\n{indent(m[1], '  ')}{kept}", block)
+    outs = rf"    outs:\n      - \1\n      - {table}: {{cache: false}}"
+    block = re.sub(r'    outs: \["?(.*?)"?\]', outs, block)
+    return before + name + block
+
+
 def derived(text: str, own: Mapping[str, Any]) -> dict[str, str]:
     """The root's pipeline file as files of a folder whose params.yaml says ``own``.
 
@@ -152,6 +189,8 @@ def derived(text: str, own: Mapping[str, Any]) -> dict[str, str]:
     apart: tuple[str, ...] = EVERY_CELL
     if own.get("report", {}).get("missing") == "blank":
         apart, text = (*EVERY_CELL, "report"), report_on_each(text, bool(own["rankers"]))
+    if SEARCH in own and "report" not in own:
+        text = trials_alone(text)
     body = body_of(text, own, UP)
     files: dict[str, str] = {}
     for kind in apart:
@@ -168,15 +207,15 @@ def derived(text: str, own: Mapping[str, Any]) -> dict[str, str]:
 
 def params(found: re.Match[str], own: Mapping[str, Any], up: str) -> str:
     """A stage's params: axes are in the folder alone, what it changes is read in both files."""
-    indent, names = found[1], found[2].split(", ")
+    margin, names = found[1], found[2].split(", ")
     here = [name for name in names if name.strip('"').split(".")[0] in own]
     here += [METHOD] * (METHOD in names and has_sections(own))
     if CELLS in own and {"train", "tune"} & {*names} and '"${item.ranker}"' not in names:
         here.append(f'"{CELLS}.${{item.dataset}}.${{item.base}}"')
     above = [name for name in names if name not in AXES]
     files = {up + FILE: above, FILE: here}
-    lines = [f"{indent}  - {file}: [{', '.join(some)}]" for file, some in files.items() if some]
-    return "\n".join([f"{indent}params:", *lines])
+    lines = [f"{margin}  - {file}: [{', '.join(some)}]" for file, some in files.items() if some]
+    return "\n".join([f"{margin}params:", *lines])
 
 
 def has_sections(own: Mapping[str, Any]) -> bool:

@@ -28,6 +28,14 @@ BLANK = [
     == "blank"
 ]
 
+# Folders that only try training settings: their stages end at train, and its trials go to Git.
+SEARCHES = [
+    path
+    for path in PIPELINES[1:]
+    if {"search", "report"} & yaml.safe_load((path / "params.yaml").read_text()).keys()
+    == {"search"}
+]
+
 # These cannot change what a stage writes: where (DVC would not find it elsewhere), bars, closing
 # lines, the mirror in MLflow, and the door, which lets in or refuses.
 BYSTANDERS = (
@@ -61,8 +69,9 @@ def stages_of(pipeline: Path) -> dict[str, dict[str, Any]]:
 
 
 def module_of(stage: dict[str, Any]) -> Path:
-    """The file behind ``python -m stages.x``."""
-    words = stage["cmd"].split()
+    """The file behind ``python -m stages.x``, a stage's first command if it has several."""
+    first = stage["cmd"] if isinstance(stage["cmd"], str) else stage["cmd"][0]
+    words = first.split()
     return ROOT / (words[words.index("-m") + 1].replace(".", "/") + ".py")
 
 

@@ -20,6 +20,7 @@ from contract import (
     FOUND_BY_NAME_WHOLE,
     PIPELINES,
     ROOT,
+    SEARCHES,
     VIEWS,
     closure,
     code_of,
@@ -33,7 +34,7 @@ from ppac.__main__ import readme
 from ppac.core.errors import Problem
 from ppac.documents.blocks import DOCUMENTS as WRITTEN
 from ppac.documents.blocks import fill
-from ppac.pipelines import AXES, BESIDE_CELLS, EVERY_CELL, derived, differences
+from ppac.pipelines import AXES, BESIDE_CELLS, EVERY_CELL, UP_TO_TRAIN, derived, differences
 from stages import door
 
 EVERY_STAGE = [
@@ -194,20 +195,33 @@ def test_no_test_set_upstream_of_evaluate(pipeline):
 def test_other_pipelines_repeat_the_roots_stages(pipeline):
     """Same commands, same code, same paths; only where params come from differs."""
     root = stages_of(ROOT)
-    assert stages_of(pipeline).keys() == root.keys()
+    assert stages_of(pipeline).keys() == {*(UP_TO_TRAIN if pipeline in SEARCHES else root)}
     for name, stage in stages_of(pipeline).items():
         if name == "report" and pipeline in BLANK:
             continue  # on a part of it: see below
         twin = root[name]
-        assert stage["cmd"] == twin["cmd"]
         assert [dep.removeprefix("../../") for dep in stage["deps"]] == twin["deps"]
         assert shared_params(stage) == declared_params(twin)
+        if name == "train" and pipeline in SEARCHES:
+            continue  # keeps what it tried, too: see below
+        assert stage["cmd"] == twin["cmd"]
         assert (stage.get("outs"), stage.get("metrics")) == (twin.get("outs"), twin.get("metrics"))
     own = yaml.safe_load((pipeline / "params.yaml").read_text())
     files = derived((ROOT / "dvc.yaml").read_text(), own)
     for name, text in files.items():
         assert (pipeline / name).read_text() == text, "run `python -m ppac pipelines`"
     assert {str(path.relative_to(pipeline)) for path in pipeline.rglob("dvc.yaml")} == files.keys()
+
+
+@pytest.mark.parametrize("folder", SEARCHES, ids=lambda path: path.name)
+def test_a_search_keeps_what_it_tried_in_git(folder):
+    """It trains as the root does, and copies the table of its trials to where Git sees it."""
+    stage, twin = stages_of(folder)["train"], stages_of(ROOT)["train"]
+    (run,), cell = twin["outs"], "${item.dataset}/${item.base}/${item.method}"
+    train, *_, copy = stage["cmd"]
+    assert train == twin["cmd"]
+    assert copy.split() == ["cp", f"{run}/search.csv", f"trials/{cell}.csv"]
+    assert stage["outs"] == [run, {f"trials/{cell}.csv": {"cache": False}}]
 
 
 EACH_REPORT = [path for folder in BLANK for path in sorted(folder.glob("*/report/dvc.yaml"))]
