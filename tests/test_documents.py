@@ -113,3 +113,17 @@ def test_cost_is_the_median_time_and_the_most_memory(root):
 def test_an_unknown_block_is_named(tmp_path):
     with pytest.raises(Problem, match=r"^d\.md: unknown block 'tables x'"):
         filled(tmp_path, "tables x")
+
+
+def test_trials_of_a_search_are_shown_best_first(root):
+    assert "Not run:\n\n- d, ncf\n<!--" in filled(root, "tried p")
+    path = root / "pipelines/p/trials/d/ncf/ppac.csv"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "train.lr,train.l2,epochs,ndcg_at_50\n"
+        "0.005,0.06,20,0.03\n0.01,0.06,20,0.02\n0.002,0.06,20,0.01\n"
+    )
+    (row, *_) = written(root, "tried p")
+    assert row[:3] == ["d", "ncf", "3"]
+    assert row[3:5] == ["lr 0.005, l2 0.06", "0.0300"]
+    assert row[5:] == ["lr 0.01, l2 0.06", "0.0200", "lr 0.002, l2 0.06", "0.0100"]

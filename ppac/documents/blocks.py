@@ -6,6 +6,7 @@ A document holds blocks between markers; what is in them is written, the rest is
     <!-- numbers: measured balanced -->         a pipeline's cells alone
     <!-- numbers: reached released -->          in how many numbers the paper was reached
     <!-- numbers: controls released -->         what rankers reach of ppac, which learn nothing
+    <!-- numbers: tried search -->              what a search tried, and what it gave on validation
     <!-- numbers: switched -->                  what each difference of the release does
     <!-- numbers: view ablation -->             what a view wrote, with its figures
     <!-- numbers: missing released -->          cells that were not run, and how to run them
@@ -32,6 +33,7 @@ BLOCKS: dict[str, Callable[..., str]] = {
     "measured": numbers.measured_table,
     "reached": numbers.reached,
     "controls": numbers.controls,
+    "tried": numbers.tried,
     "switched": numbers.switched,
     "view": numbers.view,
     "missing": numbers.missing,

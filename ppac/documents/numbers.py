@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import itertools
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -104,6 +106,37 @@ def switched(root: Path) -> str:
                 columns[label(metric)].append(number(row[f"{metric}_plain"]))
                 columns[f"{label(metric)}, switched"].append(number(row[metric]))
     return aligned(columns, left=2)
+
+
+def tried(root: Path, pipeline: str) -> str:
+    """The best, second and last of a search's trials on each dataset and base model."""
+    folder = root / "pipelines" / pipeline
+    params = read_params(folder)
+    rows, absent = [], []
+    for own in itertools.product(params["datasets"], params["bases"], params["methods"]):
+        cell = Cell(*own)
+        if not (folder / cell.trials).is_file():
+            absent.append(f"- {cell.dataset}, {cell.base}")
+            continue
+        trials = pl.read_csv(folder / cell.trials)
+        settings = [name for name in trials.columns if "." in name]  # best first
+        ends = (trials.row(place, named=True) for place in (0, 1, -1))
+        shown = [text for trial in ends for text in tried_text(trial, settings)]
+        rows.append([cell.dataset, cell.base, str(len(trials)), *shown])
+    names = [*KEY[:2], "trials"]
+    names += [name for end in ("best", "second", "last") for name in (end, f"{end}, NDCG@50")]
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    missing = "\n".join(["Not run:\n", *absent])
+    return "\n\n".join([aligned(columns, left=2)] * bool(rows) + [missing] * bool(absent))
+
+
+def tried_text(trial: Mapping[str, Any], settings: Sequence[str]) -> tuple[str, str]:
+    """
+    >>> tried_text({"train.lr": 0.01, "train.l2": 1e-4, "ndcg_at_50": 0.25}, ["train.lr"])
+    ('lr 0.01', '0.2500')
+    """
+    texts = [f"{name.partition('.')[2]} {trial[name]:g}" for name in settings]
+    return ", ".join(texts), number(trial["ndcg_at_50"])
 
 
 def view(root: Path, name: str) -> str:
