@@ -49,6 +49,30 @@ def test_a_factor_left_out_is_one(train, base, name, kept):
     assert names == {"model", kept}
 
 
+@pytest.mark.parametrize("base", BASES)
+def test_base_with_ci_trains_as_base_and_ranks_as_ppac(train, base):
+    """Of PPAC it has the inference alone: heads that say nothing but 1 leave the same ranking."""
+    net, plain, batch = (
+        build(train, base, "base-with-ci"),
+        build(train, base, "base"),
+        batch_of(train),
+    )
+    for one in (net, plain):
+        one.loss(batch).backward()
+    for one, other in zip(net.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(one.grad, other.grad, rtol=0, atol=0)
+    assert (tops(net, train) == tops(plain, train)).all()
+    whole = build(train, base, "ppac")
+    whole.load_state_dict(net.state_dict(), strict=False)
+    with torch.no_grad():
+        for head in (whole.f_pp, whole.f_gp):
+            for parameter in head.parameters():
+                parameter.zero_()
+            list(head.parameters())[-1].fill_(40.0)  # sigma(40) is 1
+    weights = {"gamma": 3.0, "beta": -2.0}
+    assert (tops(net, train, **weights) == tops(whole, train, **weights)).all()
+
+
 def test_without_gp_a_large_gamma_gives_mostppop(train):
     best = tops(build(train, "bprmf", "ppac-without-gp"), train, gamma=1e4)
     popular = popularity_of(train)
