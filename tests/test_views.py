@@ -1,7 +1,8 @@
-"""Views of a report that has gaps, on toy tables; and the numbers beside the printed ones."""
+"""Views of cells and reports that have gaps, on toy files; our numbers beside the printed ones."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -16,12 +17,7 @@ from ppac.layout import RANKERS
 from ppac.reporting.printed import printed
 from ppac.reporting.view import Source, write
 
-RESULTS = """dataset,base,method,recall_at_50,ndcg_at_50
-ml-1m,bprmf,ppac,0.4,0.2
-ml-1m,bprmf,base,0.3,0.21
-ml-1m,bprmf,ppac-without-ci,,
-gowalla,bprmf,ppac,,
-"""
+MEASURED = {"ppac": (0.4, 0.2), "base": (0.3, 0.21)}
 TABLES = {
     "head_tail": "dataset,cell,head,tail\n"
     "d,d/train,0.5,0.5\nd,d/b/ppac,0.4,0.6\nd,d/b/dice,0.9,0.1\n",
@@ -37,12 +33,15 @@ TABLES = {
 
 @pytest.fixture
 def source(tmp_path, monkeypatch) -> Source:
-    """A folder with one report on everything."""
+    """A folder with two cells and one report on everything."""
     monkeypatch.chdir(ROOT)  # where the printed numbers are
     (tmp_path / ".dvc").mkdir()
     configure(tmp_path, ["bprmf"], "refuse")
     (tmp_path / "report/tables").mkdir(parents=True)
-    (tmp_path / "report/results.csv").write_text(RESULTS)
+    (tmp_path / "metrics/ml-1m/bprmf").mkdir(parents=True)
+    for method, (recall, ndcg) in MEASURED.items():
+        found = {"recall_at_50": recall, "ndcg_at_50": ndcg, "arp_at_50": 100.0}
+        (tmp_path / f"metrics/ml-1m/bprmf/{method}.json").write_text(json.dumps(found))
     for name, text in TABLES.items():
         (tmp_path / f"report/tables/{name}.csv").write_text(text)
     return Source(tmp_path)
@@ -96,9 +95,8 @@ def test_cells_not_run_are_blank_and_named(source):
     assert (row["recall_at_50"], row["printed_recall_at_50"]) == (0.4, 0.3789)
 
 
-def test_a_report_without_any_of_its_cells(source):
-    path = source.folder / "report/results.csv"
-    path.write_text("dataset,base,method,recall_at_50,ndcg_at_50\nml-1m,bprmf,ppac,,\n")
+def test_none_of_the_cells_was_run(source):
+    shutil.rmtree(source.folder / "metrics")
     text, _, _ = shown(source, "observed")
     assert text.endswith("Not run:\n\n- ml-1m, bprmf: `ppac`\n- gowalla, bprmf: `ppac`")
 
@@ -128,10 +126,10 @@ def test_what_draws_writes_its_folder_even_with_nothing_to_draw(source, tmp_path
 
 
 def test_a_missing_report_is_named(source):
-    (source.folder / "report/results.csv").unlink()
+    (source.folder / "report/tables/sweep.csv").unlink()
     command = rf"dvc --cd pipelines/{source.folder.name} repro -s report`"
-    with pytest.raises(Problem, match=rf"results\.csv does not exist: run `{command}"):
-        shown(source, "ablation")
+    with pytest.raises(Problem, match=rf"sweep\.csv does not exist: run `{command}"):
+        shown(source, "sensitivity")
 
 
 def test_reports_are_put_together_with_what_they_share_once(reports):
@@ -150,10 +148,11 @@ def test_reports_are_put_together_with_what_they_share_once(reports):
     assert reports.table("sweep")["value"].to_list() == [5, 10, 20, 5, 10, 20]
 
 
-def test_cells_that_no_report_is_about_are_blank(reports):
+def test_cells_of_no_report_are_shown_and_those_never_run_are_blank(reports):
     text, tables, _ = shown(reports, "ablation")
     rows = tables["results"].select("dataset", "base").unique(maintain_order=True).rows()
     assert rows == [(name, base) for name in ("ml-1m", "gowalla") for base in ("ncf", "bprmf")]
+    assert tables["results"]["recall_at_50"].to_list() == [None] * 3 + [0.3, None, 0.4] + [None] * 6
     assert "- gowalla, ncf: `base`, `ppac-without-ci`, `ppac`\n" in text
 
 

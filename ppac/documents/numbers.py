@@ -10,13 +10,12 @@ from typing import Any
 import polars as pl
 
 from ppac.core.config import read_params, read_yaml
-from ppac.core.files import read_json
 from ppac.layout import RANKERS, Cell
 from ppac.pipelines import DIFFERENCES
 from ppac.reporting import printed
 from ppac.reporting.cells import configured
 from ppac.reporting.printed import METRICS, number
-from ppac.reporting.results import BASE, KEY, aligned, key, label
+from ppac.reporting.results import BASE, KEY, aligned, committed, label
 
 AXES = ("datasets", "bases", "methods", "variants", "rankers")
 
@@ -28,13 +27,7 @@ def cells_of(folder: Path) -> list[Cell]:
 
 def measured(folder: Path, metrics: Collection[str] = METRICS.values()) -> pl.DataFrame:
     """Every cell of a pipeline with its two numbers, or others; empty where it was not run."""
-    rows = []
-    for cell in cells_of(folder):
-        path = folder / cell.metrics
-        found = read_json(path) if path.is_file() else {}
-        rows.append((*key(cell), *(found.get(metric) for metric in metrics)))
-    schema = dict.fromkeys(KEY, pl.String) | dict.fromkeys(metrics, pl.Float64)
-    return pl.DataFrame(rows, schema, orient="row")
+    return committed(folder, cells_of(folder), metrics)
 
 
 def both(root: Path, table: str, pipeline: str) -> pl.DataFrame:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
@@ -48,6 +49,20 @@ def read_metrics(wanted: Iterable[Cell]) -> pl.DataFrame:
     """All metrics of all cells, a row each; empty where a cell does not have one."""
     rows = [dict(zip(KEY, key(cell), strict=True)) | numbers(cell) for cell in wanted]
     return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def committed(folder: Path, wanted: Iterable[Cell], metrics: Collection[str]) -> pl.DataFrame:
+    """Some metrics of the cells of a pipeline's folder, from Git; empty where one was not run.
+
+    A report knows of the cells there were when it was made; each cell has its own file, always.
+    """
+    rows = []
+    for cell in wanted:
+        path = folder / cell.metrics
+        found = read_json(path) if path.is_file() else {}
+        rows.append((*key(cell), *(found.get(metric) for metric in metrics)))
+    schema = dict.fromkeys(KEY, pl.String) | dict.fromkeys(metrics, pl.Float64)
+    return pl.DataFrame(rows, schema, orient="row")
 
 
 def key(cell: Cell) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""A view: what one folder shows of what the pipeline in another folder reported."""
+"""A view: what one folder shows of what the pipeline in another folder measured and reported."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ppac.layout import RANKERS, Cell
 from ppac.reporting import printed
 from ppac.reporting.figures import read_columns
 from ppac.reporting.gallery import Figure
-from ppac.reporting.results import with_blanks
+from ppac.reporting.results import committed
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class Source:
     folder: Path
 
     def results(self, methods: Sequence[str]) -> pl.DataFrame:
-        """The rows of these methods, in this order within a base; empty where one was not run."""
+        """Recall and NDCG of these methods, in this order within a base; empty where not run."""
         params = read_params(self.folder)
         known = {*params["methods"], *params["variants"]}
         places = [(dataset, base) for dataset in params["datasets"] for base in params["bases"]]
         wanted = [Cell(*place, method) for place in places for method in methods if method in known]
-        return with_blanks(self.read("results.csv"), wanted)
+        return committed(self.folder, wanted, printed.METRICS.values())
 
     def table(self, name: str) -> pl.DataFrame:
         """One of the tables behind the report's figures."""
