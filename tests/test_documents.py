@@ -90,6 +90,23 @@ def test_what_is_printed_is_counted(root):
     assert "- `pp-plus`, beside PPAC of BPRMF: 0 of 0 printed numbers were run" in text
 
 
+def test_a_gain_is_split_into_what_training_gives_and_the_rest(root):
+    params = AXES | {"methods": ["base", "ppac"], "variants": ["ppac-without-ci"]}
+    (root / "pipelines/p/params.yaml").write_text(yaml.safe_dump(params))
+    for method, recall in (("base", 0.16), ("ppac-without-ci", 0.15)):
+        path = root / f"pipelines/p/metrics/d/ncf/{method}.json"
+        path.write_text(json.dumps({"recall_at_50": recall}))
+    (root / "reference").mkdir()
+    rows = "table,dataset,base,method,recall@50,ndcg@50\n"
+    rows += "T2,d,ncf,base,0.4,0.2\nT2,d,ncf,ppac,0.6,0.3\nT3,d,ncf,without-ci,0.5,0.2\n"
+    rows += "T3,d,ncf,ppac,0.6,0.9\n"  # the same cell with another number: table 2's counts
+    (root / "reference/printed.csv").write_text(rows)
+    assert written(root, "trained p") == [
+        ["d", "ncf", "Recall@50", "+50.0%", "50%", "+25.0%", "-25%"],
+        ["d", "ncf", "NDCG@50", "+50.0%", "0%", "", ""],
+    ]
+
+
 def test_steps_stand_side_by_side_and_blank_where_not_run(root):
     rows = written(root, "steps p arp_at_50")
     assert rows == [["d", "ncf", "300.0", "", "", "250.0"], ["d", "none", "100.0", "", "", ""]]

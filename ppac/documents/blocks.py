@@ -5,6 +5,7 @@ A document holds blocks between markers; what is in them is written, the rest is
     <!-- numbers: printed T2 released -->       a printed table beside a pipeline's cells
     <!-- numbers: measured balanced -->         a pipeline's cells alone
     <!-- numbers: reached released -->          in how many numbers the paper was reached
+    <!-- numbers: trained released -->          what ppac gains, and what of it its training gives
     <!-- numbers: controls released -->         what rankers reach of ppac, which learn nothing
     <!-- numbers: tried search -->              what a search tried, and what it gave on validation
     <!-- numbers: switched -->                  what each difference of the release does
@@ -32,6 +33,7 @@ BLOCKS: dict[str, Callable[..., str]] = {
     "printed": numbers.printed_table,
     "measured": numbers.measured_table,
     "reached": numbers.reached,
+    "trained": numbers.trained,
     "controls": numbers.controls,
     "tried": numbers.tried,
     "switched": numbers.switched,

@@ -66,6 +66,42 @@ def counted(rows: pl.DataFrame) -> str:
     return f"{len(run)} of {len(pairs)} printed numbers were run, {high} are reached{mean}."
 
 
+def trained(root: Path, pipeline: str) -> str:
+    """What ppac gains over its base model, and what part of it without its inference.
+
+    The printed numbers of base and ppac are table 2's, which the paper gives for both.
+    """
+    rows = both(root, "T2", pipeline).iter_rows(named=True)
+    found = {tuple(row[name] for name in KEY): row for row in rows}
+    names = ["gain, printed", "of it trained, printed", "gain, ours", "of it trained, ours"]
+    columns: dict[str, list[str]] = {name: [] for name in (*KEY[:2], "metric", *names)}
+    without = both(root, "T3", pipeline).filter(method="ppac-without-ci")
+    for row in without.iter_rows(named=True):
+        dataset, base = row["dataset"], row["base"]
+        low, high = (found[dataset, base, method] for method in (BASE, "ppac"))
+        for metric in METRICS.values():
+            sources = (f"printed_{metric}", metric)
+            texts = [gain_and_share(low[name], row[name], high[name]) for name in sources]
+            values = [dataset, base, label(metric), *itertools.chain(*texts)]
+            for column, value in zip(columns.values(), values, strict=True):
+                column.append(value)
+    return aligned(columns, left=3)
+
+
+def gain_and_share(low: float | None, middle: float | None, high: float | None) -> tuple[str, str]:
+    """How far it is from low to high, and how much of the way the middle is.
+
+    >>> gain_and_share(0.2, 0.21, 0.24), gain_and_share(0.2, None, 0.24)
+    (('+20.0%', '25%'), ('+20.0%', ''))
+    >>> gain_and_share(0.2, 0.3, None), gain_and_share(0.2, 0.3, 0.2)
+    (('', ''), ('+0.0%', ''))
+    """
+    if not low or not high:
+        return "", ""
+    way = high - low
+    return f"{way / low:+.1%}", f"{(middle - low) / way:.0%}" if middle and way else ""
+
+
 def controls(root: Path, pipeline: str) -> str:
     """The best ranker of each dataset as a share of ppac, which learns, on each base."""
     rows = measured(root / "pipelines" / pipeline)
