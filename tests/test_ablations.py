@@ -164,14 +164,39 @@ def test_the_released_broadcast_meets_every_score_with_every_factor(train, base)
         build(train, base, "ppac-released", broadcast=flag).loss(one) for flag in (True, False)
     ]
     torch.testing.assert_close(*losses)  # a single pair has only itself to meet
-    factor, scores = torch.rand(2, 5), torch.randn(2, 5)
-    net = build(train, base, "ppac-released", broadcast=True)
+
+
+@pytest.mark.parametrize("size", [1, 5, 150])
+def test_the_released_broadcast_is_the_mean_over_all_pairs_of_pairs(train, size):
+    factor, scores = torch.rand(2, size), torch.randn(2, size)
     terms = [
         softplus(factor[1, b] * scores[1, a] - factor[0, b] * scores[0, a])
-        for a in range(5)
-        for b in range(5)
+        for a in range(size)
+        for b in range(size)
     ]
+    net = build(train, "ncf", "ppac-released", broadcast=True)
     torch.testing.assert_close(net.rank(factor, scores), torch.stack(terms).mean())
+
+
+@pytest.mark.parametrize("size", [5, 150])
+def test_the_released_broadcast_has_the_gradients_of_its_loss(train, size):
+    net = build(train, "ncf", "ppac-released", broadcast=True)
+    gradients = []
+    for loss in (net.rank, whole_broadcast):
+        factor, scores = (value.requires_grad_() for value in two_by(size))
+        (3 * loss(factor, scores)).backward()
+        gradients.append((factor.grad, scores.grad))
+    torch.testing.assert_close(*gradients)
+
+
+def two_by(size):
+    rng = torch.Generator().manual_seed(size)
+    return torch.rand(2, size, generator=rng), torch.randn(2, size, generator=rng)
+
+
+def whole_broadcast(factor, scores):
+    positive, negative = factor[:, None, :] * scores[:, :, None]
+    return softplus(negative - positive).mean()
 
 
 def test_released_negatives_may_be_the_users_own(train):

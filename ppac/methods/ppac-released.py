@@ -10,16 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import softplus
 
 from ppac.core.interactions import Interactions
 from ppac.ingredients.factors import FactorConfig, Factored
 from ppac.scoring.method import Shared
 from ppac.scoring.model import Model
+
+PIECE = 64  # pairs whose scores meet all factors at a time: B x B numbers are never in memory
 
 
 class Config(FactorConfig):
@@ -51,8 +55,8 @@ class Net(Factored):
     def rank(self, factor: Tensor, scores: Tensor) -> Tensor:
         if not self.broadcast:
             return super().rank(factor, scores)
-        positive, negative = factor[:, None, :] * scores[:, :, None]
-        return softplus(negative - positive).mean()
+        loss: Tensor = EveryPair.apply(factor, scores)
+        return loss
 
     def negatives(
         self,
@@ -75,3 +79,30 @@ class Net(Factored):
         assert parts is not None
         gamma, beta = weights["gamma"], weights["beta"] * self.item_scale
         return parts[0] + (gamma * parts[1] * pp + beta * gp)
+
+
+class EveryPair(torch.autograd.Function):
+    """mean over a, b of softplus(x_bj r_aj - x_bi r_ai), of factors x and scores r, both (2, B).
+
+    The margins are a product of matrices of rank 2, and so are the gradients, with the sigmoid of
+    the margins between them. Both are found in one pass, while the margins are at hand.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, factor: Tensor, scores: Tensor) -> Tensor:
+        sign = factor.new_tensor([[-1.0], [1.0]])  # positives come first
+        signed, pairs = factor * sign, scores.shape[1] ** 2
+        total, to_factor, to_scores = factor.new_zeros(()), torch.zeros_like(factor), []
+        for some in scores.split(PIECE, dim=1):
+            margin = some.T @ signed
+            total += softplus(margin).sum()
+            pull = margin.sigmoid_()
+            to_factor += some @ pull
+            to_scores.append(signed @ pull.T)
+        ctx.save_for_backward(to_factor * sign / pairs, torch.cat(to_scores, 1) / pairs)
+        return total / pairs
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:
+        return tuple(gradients[0] * saved for saved in ctx.saved_tensors)
