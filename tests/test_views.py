@@ -22,7 +22,8 @@ TABLES = {
     "head_tail": "dataset,cell,head,tail\n"
     "d,d/train,0.5,0.5\nd,d/b/ppac,0.4,0.6\nd,d/b/dice,0.9,0.1\n",
     "groups": "cell,dataset,base,method,group,items,frequency,recall\n"
-    "d/b/ppac,d,b,ppac,0-10,0.5,2.0,0.25\nd/b/dice,d,b,dice,0-10,0.5,2.0,0.25\n",
+    "d/b/ppac,d,b,ppac,0-10,0.5,2.0,\nd/b/ppac,d,b,ppac,11-20,0.3,5.0,0.5\n"
+    "d/b/ppac,d,b,ppac,over 20,0.2,9.0,0.25\nd/b/dice,d,b,dice,0-10,0.5,2.0,0.25\n",
     "differences": "dataset,differing,users,share\nd,9,1,0.5\nd,21,1,0.5\n",
     "ratings": "dataset,group,items,pp,rating\nd,1,2,0.1,3.5\n",
     "sweep": "cell,dataset,base,method,varied,value,recall_at_50,ndcg_at_50,pru_at_50,ppru_at_50\n"
@@ -103,7 +104,9 @@ def test_none_of_the_cells_was_run(source):
 
 def test_figures_show_the_methods_that_the_paper_shows(source):
     text, tables, figures = shown(source, "debiasing")
-    assert tables["groups"]["method"].to_list() == ["ppac"]
+    assert tables["groups"]["method"].to_list() == ["ppac"] * 3
+    ends = "| d/b/ppac |          2.00 |        9.00 |                |       0.2500 |"
+    assert text.splitlines()[-1] == ends
     assert tables["head_tail"]["cell"].to_list() == ["d/train", "d/b/ppac"]
     assert figures == {"head-d", "frequency-d-b", "recall-d-b"}
     assert "dice" not in text
@@ -144,7 +147,7 @@ def test_reports_are_put_together_with_what_they_share_once(reports):
         "ml-1m/train", "ml-1m/ncf/ppac", "ml-1m/bprmf/ppac", "ml-1m/rankers/mostpop"
     ]  # fmt: skip
     assert reports.table("differences").rows() == [("ml-1m", 9, 1, 0.5), ("ml-1m", 21, 1, 0.5)]
-    assert reports.table("groups")["base"].to_list() == ["ncf", "ncf", "bprmf", "bprmf"]
+    assert reports.table("groups")["base"].to_list() == ["ncf"] * 4 + ["bprmf"] * 4
     assert reports.table("sweep")["value"].to_list() == [5, 10, 20, 5, 10, 20]
 
 

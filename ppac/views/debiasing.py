@@ -11,6 +11,7 @@ from ppac.reporting.view import Source, View
 
 METHODS = ["base", "macr", "ppac"]
 TRAIN = "train"
+ENDS = "Lists an item is on, and recall, of items with the fewest and with the most interactions"
 
 
 def view(source: Source) -> View:
@@ -30,7 +31,7 @@ def view(source: Source) -> View:
     ]
     shown = drawn([*bars, *by_popularity(groups)])
     text = f"Share of the head in train and in the top-50 lists:\n\n{heads(shares)}"
-    text += f"\n\nItems of fewest train interactions:\n\n{rarest(groups)}"
+    text += f"\n\n{ENDS}:\n\n{ends(groups)}"
     return View(text, {"head_tail": shares, "groups": groups}, shown)
 
 
@@ -39,10 +40,12 @@ def heads(shares: pl.DataFrame) -> str:
     return aligned({**columns, "head": [f"{value:.1%}" for value in shares["head"]]}, left=2)
 
 
-def rarest(groups: pl.DataFrame) -> str:
-    """Each cell's first group, which is where the paper sees the largest change."""
-    first = groups.group_by("cell", maintain_order=True).first()
-    columns = {name: first[name].to_list() for name in ("cell", "group")}
-    columns["lists an item is on"] = [f"{value:.2f}" for value in first["frequency"]]
-    columns["recall"] = ["" if value is None else f"{value:.4f}" for value in first["recall"]]
-    return aligned(columns, left=2)
+def ends(groups: pl.DataFrame) -> str:
+    """Each cell's first and last group, which is where the paper sees the largest changes."""
+    cells = groups.group_by("cell", maintain_order=True)
+    columns = {"cell": cells.first()["cell"].to_list()}
+    for name, shown, digits in (("frequency", "lists", 2), ("recall", "recall", 4)):
+        for which, group in (("fewest", cells.first()), ("most", cells.last())):
+            texts = ["" if value is None else f"{value:.{digits}f}" for value in group[name]]
+            columns[f"{shown}, {which}"] = texts
+    return aligned(columns, left=1)
